@@ -1,0 +1,120 @@
+//! Memory with one write and one read port; the cell that holds every memory over 4 Kbit.
+//!
+//! Twin of `hdl/ram_1r1w.sv`. The read port is registered: `rdata` is the word of the last clock
+//! in which `re` was high. A read of the word written in the same clock gives the old word. There
+//! is no reset: words and `rdata` start from whatever was loaded.
+
+use std::sync::Arc;
+
+use derive::Image;
+use serde::{Deserialize, Serialize};
+
+use crate::image::{Item, Reader, Writer};
+use crate::rng::Rng;
+
+/// Words of a page: pages are shared between copies of a memory until one of them is written.
+const PAGE: usize = 256;
+
+/// Input ports.
+#[derive(Clone, Debug, Default, Image)]
+pub struct Inputs<T: Item> {
+    /// Write this clock.
+    pub we: bool,
+    /// Word to write.
+    pub waddr: u32,
+    /// What to write.
+    pub wdata: T,
+    /// Read this clock.
+    pub re: bool,
+    /// Word to read.
+    pub raddr: u32,
+}
+
+/// The memory and its read register.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ram<T> {
+    /// The word last read.
+    pub rdata: T,
+    pages: Vec<Arc<Vec<T>>>,
+    depth: usize,
+}
+
+impl<T: Item + Clone + Default> Ram<T> {
+    /// `depth` words of zeros.
+    pub fn new(depth: usize) -> Self {
+        let page = Arc::new(vec![T::default(); PAGE.min(depth)]);
+        Self { rdata: T::default(), pages: vec![page; depth.div_ceil(PAGE)], depth }
+    }
+
+    /// Words.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The word at `addr`, past the read port.
+    pub fn peek(&self, addr: usize) -> &T {
+        &self.pages[addr / PAGE][addr % PAGE]
+    }
+
+    /// Sets the word at `addr`, past the write port.
+    pub fn poke(&mut self, addr: usize, word: T) {
+        Arc::make_mut(&mut self.pages[addr / PAGE])[addr % PAGE] = word;
+    }
+
+    /// The rising edge with a read: the word becomes `rdata`. Comes before `write` in a clock.
+    #[inline]
+    pub fn read(&mut self, addr: u32) {
+        self.rdata.clone_from(&self.pages[addr as usize / PAGE][addr as usize % PAGE]);
+    }
+
+    /// The rising edge with a write.
+    #[inline]
+    pub fn write(&mut self, addr: u32, word: T) {
+        self.poke(addr as usize, word);
+    }
+
+    /// One clock with these inputs.
+    pub fn clock(&mut self, i: &Inputs<T>) {
+        if i.re {
+            self.read(i.raddr);
+        }
+        if i.we {
+            self.write(i.waddr, i.wdata.clone());
+        }
+    }
+
+    /// Bits of a word.
+    pub fn width(&self) -> u32 {
+        let mut fields = Vec::new();
+        self.rdata.layout("word", 0, &mut fields);
+        fields[0].width
+    }
+
+    /// Draws every word and the read register from the seed, as hardware that starts unknown.
+    pub fn randomize(&mut self, rng: &mut Rng) {
+        let words = self.width().div_ceil(32) as usize;
+        let top = u32::MAX >> ((32 - self.width() % 32) % 32);
+        let mut image = vec![0; words];
+        let mut draw = |into: &mut T| {
+            image.iter_mut().for_each(|w| *w = rng.bits() as u32);
+            image[words - 1] &= top;
+            into.read(0, &mut Reader::new(&image)).expect("a memory's word takes any bits");
+        };
+        draw(&mut self.rdata);
+        for addr in 0..self.depth {
+            let mut word = T::default();
+            draw(&mut word);
+            self.poke(addr, word);
+        }
+    }
+
+    /// The whole contents, word after word, as images.
+    pub fn dump(&self) -> Vec<u32> {
+        let words = self.width().div_ceil(32) as usize;
+        let mut out = vec![0; words * self.depth];
+        for (addr, chunk) in out.chunks_mut(words).enumerate() {
+            self.peek(addr).write(&mut Writer::new(chunk));
+        }
+        out
+    }
+}
