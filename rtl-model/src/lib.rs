@@ -5,8 +5,35 @@
 
 extern crate self as rtl_model;
 
+pub mod ack_build;
+pub mod ack_take;
 pub mod block;
+pub mod completion;
+pub mod csr;
+pub mod doorbell;
+pub mod egress_arbiter;
+pub mod fcs;
 pub mod image;
+pub mod ingress_pool;
+pub mod packed;
+pub mod packet_build;
+pub mod packet_parse;
+pub mod path_select;
+pub mod payload_fetch;
+pub mod payload_write;
+pub mod pcie_link;
+pub mod port_rx;
+pub mod port_tx;
+pub mod qp_table;
 pub mod ram_1r1w;
+pub mod ram_fifo;
+pub mod replay_store;
 pub mod rng;
+pub mod rx_track;
 pub mod sizes;
+pub mod stream_fifo;
+pub mod tlp_engine;
+pub mod tlp_parse;
+pub mod tx_scheduler;
+pub mod types;
+pub mod window;

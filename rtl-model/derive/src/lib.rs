@@ -4,6 +4,8 @@
 //! `regs_t` or the ports of a module. An integer takes `#[bits(N)]` where its width in the RTL is
 //! not its own; every other type brings its width with it.
 //!
+//! `#[derive(Packed)]` on a struct with named fields: a `struct packed`, first field on top.
+//!
 //! `#[derive(ImageEnum)]` with `#[bits(N)]` on a field-less enum: the encoding of an SV enum.
 
 use proc_macro::TokenStream;
@@ -23,6 +25,13 @@ pub fn image(input: TokenStream) -> TokenStream {
 pub fn image_enum(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     enum_impl(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Implements `Pack` and `Item` for a struct with named fields.
+#[proc_macro_derive(Packed, attributes(bits))]
+pub fn packed(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    packed_impl(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// The `N` of `#[bits(N)]`, where it stands.
@@ -65,6 +74,35 @@ fn image_impl(input: &DeriveInput) -> syn::Result<Tokens> {
             fn read(&mut self, words: &mut ::rtl_model::image::Reader<'_>)
                 -> Result<(), ::rtl_model::image::BadBits> { #(#read)* Ok(()) }
         }
+    })
+}
+
+fn packed_impl(input: &DeriveInput) -> syn::Result<Tokens> {
+    let Data::Struct(syn::DataStruct { fields: Fields::Named(fields), .. }) = &input.data else {
+        return Err(Error::new_spanned(&input.ident, "Packed needs a struct with named fields"));
+    };
+    let (mut widths, mut packs, mut unpacks) = (Vec::new(), Vec::new(), Vec::new());
+    for field in fields.named.iter().rev() {
+        let (ident, ty) = (&field.ident, &field.ty);
+        let width = bits_attr(&field.attrs)?.unwrap_or(0);
+        widths.push(quote! { <#ty as ::rtl_model::packed::Pack>::width(#width) });
+        packs.push(quote! { ::rtl_model::packed::Pack::pack(&self.#ident, #width, out); });
+        unpacks.push(quote! {
+            let #ident = <#ty as ::rtl_model::packed::Pack>::unpack(#width, bits);
+        });
+    }
+    let idents = fields.named.iter().map(|f| &f.ident);
+    let name = &input.ident;
+    Ok(quote! {
+        impl ::rtl_model::packed::Pack for #name {
+            fn width(_width: u32) -> u32 { 0 #(+ #widths)* }
+            fn pack(&self, _width: u32, out: &mut ::rtl_model::packed::Packer) { #(#packs)* }
+            fn unpack(_width: u32, bits: &mut ::rtl_model::packed::Unpacker<'_>) -> Self {
+                #(#unpacks)*
+                Self { #(#idents),* }
+            }
+        }
+        ::rtl_model::packed_item!(#name);
     })
 }
 

@@ -1,0 +1,1 @@
+//! ack_build: to be written.

@@ -1,0 +1,1 @@
+//! ack_take: to be written.

@@ -1,0 +1,1 @@
+//! completion: to be written.

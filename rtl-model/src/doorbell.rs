@@ -1,0 +1,1 @@
+//! doorbell: to be written.

@@ -1,0 +1,1 @@
+//! egress_arbiter: to be written.

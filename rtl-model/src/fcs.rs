@@ -1,0 +1,1 @@
+//! fcs: to be written.

@@ -1,0 +1,1 @@
+//! ingress_pool: to be written.

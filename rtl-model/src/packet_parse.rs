@@ -1,0 +1,1 @@
+//! packet_parse: to be written.

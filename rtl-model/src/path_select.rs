@@ -1,0 +1,1 @@
+//! path_select: to be written.

@@ -1,0 +1,1 @@
+//! payload_fetch: to be written.

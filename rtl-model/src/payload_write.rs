@@ -1,0 +1,1 @@
+//! payload_write: to be written.

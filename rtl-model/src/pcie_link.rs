@@ -1,0 +1,1 @@
+//! pcie_link: to be written.

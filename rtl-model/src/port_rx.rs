@@ -1,0 +1,1 @@
+//! port_rx: to be written.

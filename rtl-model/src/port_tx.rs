@@ -1,0 +1,1 @@
+//! port_tx: to be written.

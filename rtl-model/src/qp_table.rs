@@ -1,0 +1,1 @@
+//! qp_table: to be written.

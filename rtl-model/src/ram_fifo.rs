@@ -1,0 +1,1 @@
+//! ram_fifo: to be written.

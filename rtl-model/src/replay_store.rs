@@ -1,0 +1,1 @@
+//! replay_store: to be written.

@@ -1,0 +1,1 @@
+//! rx_track: to be written.

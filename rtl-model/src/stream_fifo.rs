@@ -1,0 +1,1 @@
+//! stream_fifo: to be written.

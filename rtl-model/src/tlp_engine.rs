@@ -1,0 +1,1 @@
+//! tlp_engine: to be written.

@@ -1,0 +1,1 @@
+//! tlp_parse: to be written.

@@ -1,0 +1,1 @@
+//! tx_scheduler: to be written.
