@@ -332,6 +332,35 @@ pub struct Delivery {
     pub dest: u8,
 }
 
+/// One beat of a TLP on the bus: the header beside the data, which starts at DW 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
+pub struct TlpBeat {
+    /// First beat of its TLP.
+    pub sop: bool,
+    /// Last beat of its TLP.
+    pub eop: bool,
+    /// DW 0 in bits 31:0; valid with `sop`.
+    pub hdr: Wide<2>,
+    /// DWs of data in this beat.
+    pub dws: u8,
+    /// The data.
+    pub data: Beat,
+}
+
+/// One write of the host to the NIC's pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
+pub struct PageWrite {
+    /// Where.
+    pub addr: u64,
+    /// Bytes of the whole DWs written.
+    #[bits(11)]
+    pub len: u16,
+    /// Every byte is enabled.
+    pub full: bool,
+    /// The first 64 B.
+    pub data: Word,
+}
+
 /// Kinds of completion, as in a CQE's byte 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ImageEnum, Serialize, Deserialize)]
 #[bits(2)]
