@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use fs4::fs_std::FileExt;
 use sha2::{Digest, Sha256};
 
 use crate::error::BuildError;
@@ -41,7 +42,7 @@ pub fn entry(
     fs::create_dir_all(&root).map_err(at(&root))?;
     let lock_path = root.join(format!("{name}.lock"));
     let lock = File::create(&lock_path).map_err(at(&lock_path))?;
-    lock.lock().map_err(at(&lock_path))?;
+    lock.lock_exclusive().map_err(at(&lock_path))?;
     if !done.is_dir() {
         let temp =
             tempfile::Builder::new().prefix("making-").tempdir_in(&root).map_err(at(&root))?;

@@ -2,7 +2,7 @@
 
 use cxx::UniquePtr;
 
-use crate::builder::Built;
+use crate::design::Built;
 use crate::error::RtlError;
 use crate::host::ffi::{self, Host};
 use crate::layout::{Layout, Place};

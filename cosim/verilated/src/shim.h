@@ -67,6 +67,7 @@ void load_all(Vtop& top, const uint32_t* w);
 void read_mem(Vtop& top, uint32_t index, uint32_t* w);
 void load_mem(Vtop& top, uint32_t index, const uint32_t* w);
 void set_reset(Vtop& top, uint32_t level);
+void set_clock(Vtop& top, uint32_t level);
 
 struct Rtl {
   VerilatedContext context;
@@ -82,14 +83,16 @@ void* create(int32_t random, int32_t seed) {
   made->context.fatalOnError(false);
   made->context.randReset(random);
   made->context.randSeed(seed);
+  Verilated::threadContextp(&made->context);
   made->top = new Vtop(&made->context);
-  made->top->clk_i = 0;
+  set_clock(*made->top, 0);
   set_reset(*made->top, 1);
   return made;
 }
 
 void destroy(void* p) {
   Verilated::threadContextp(&rtl(p).context);
+  rtl(p).top->final();
   delete rtl(p).top;
   delete &rtl(p);
 }
@@ -104,13 +107,14 @@ inline int64_t verdict(void* p) {
 
 inline void low(Vtop& top, const uint32_t* inputs) {
   set_inputs(top, inputs);
-  top.clk_i = 0;
+  set_clock(top, 0);
   top.eval();
 }
 
 inline void high(Vtop& top) {
-  top.clk_i = 1;
+  set_clock(top, 1);
   top.eval();
+  top.contextp()->timeInc(1);
 }
 
 void reset(void* p, uint32_t level) { set_reset(*rtl(p).top, level); }
@@ -145,7 +149,7 @@ void read(void* p, uint32_t* image) { read_all(*rtl(p).top, image); }
 
 // Makes the next evaluation settle everything that hangs on what was put in.
 void unsettle(void* p) {
-  rtl(p).top->clk_i = 0;
+  set_clock(*rtl(p).top, 0);
   rtl(p).top->rootp->vlSymsp->__Vm_didInit = false;
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fs4::fs_std::FileExt;
+
 use crate::error::ToolError;
 
 /// The oldest version with `--json-only`.
@@ -36,7 +38,7 @@ impl Tool {
     pub fn find() -> Result<Self, ToolError> {
         if let Some(bin) = std::env::var_os("VERILATOR_BIN") {
             let root = std::env::var_os("VERILATOR_ROOT").map(PathBuf::from);
-            return Self::check(PathBuf::from(bin), root);
+            return Self::at(PathBuf::from(bin), root);
         }
         let tools = project_root().join(".tools");
         if let Some(tool) = Self::in_tools(&tools)? {
@@ -75,7 +77,11 @@ impl Tool {
         Ok(Path::new(root.trim()).join("include"))
     }
 
-    fn check(bin: PathBuf, root: Option<PathBuf>) -> Result<Self, ToolError> {
+    /// The Verilator that is this program; `root` is its share folder where it does not know it.
+    ///
+    /// # Errors
+    /// When it does not run, or is too old.
+    pub fn at(bin: PathBuf, root: Option<PathBuf>) -> Result<Self, ToolError> {
         let mut tool = Self { bin, root, version: String::new() };
         tool.version = run(tool.command().arg("--version"), &tool.bin)?.trim().to_owned();
         let number = tool.version.split_whitespace().nth(1).and_then(|v| v.split_once('.'));
@@ -99,15 +105,14 @@ impl Tool {
         else {
             return Ok(None);
         };
-        Self::check(package.join("bin/verilator_bin"), Some(package.join("share/verilator")))
-            .map(Some)
+        Self::at(package.join("bin/verilator_bin"), Some(package.join("share/verilator"))).map(Some)
     }
 
     fn in_path() -> Option<Self> {
         let root = std::env::var_os("VERILATOR_ROOT").map(PathBuf::from);
         ["verilator_bin", "verilator"]
             .iter()
-            .find_map(|name| Self::check(PathBuf::from(name), root.clone()).ok())
+            .find_map(|name| Self::at(PathBuf::from(name), root.clone()).ok())
     }
 }
 
@@ -135,7 +140,7 @@ fn provision(tools: &Path) -> Result<(), ToolError> {
     fs::create_dir_all(tools).map_err(file(tools))?;
     let lock_path = tools.join("lock");
     let lock = File::create(&lock_path).map_err(file(&lock_path))?;
-    lock.lock().map_err(file(&lock_path))?;
+    lock.lock_exclusive().map_err(file(&lock_path))?;
     let ready = tools.join("ready");
     if ready.is_file() {
         return Ok(());

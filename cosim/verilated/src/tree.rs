@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rtl_model::image::{Field, image_words};
 use serde_json::Value;
 
-use crate::builder::Compare;
+use crate::design::Compare;
 use crate::error::BuildError;
 use crate::layout::{Instance, Layout, Memory};
 
@@ -58,8 +58,8 @@ impl<'a> Tree<'a> {
         let mut path = vec![self.top.clone()];
         self.instance(self.root, &mut path, compare, &mut layout)?;
         layout.input_words = image_words(&layout.instances[0].inputs);
-        let ports = list(self.root, "stmtsp").iter();
-        layout.has_reset = ports.clone().any(|v| text(v, "name") == "rst_ni");
+        let has = |port| list(self.root, "stmtsp").iter().any(|v| text(v, "name") == port);
+        (layout.has_clock, layout.has_reset) = (has("clk_i"), has("rst_ni"));
         layout.place();
         Ok(layout)
     }
@@ -259,8 +259,8 @@ fn variables_by_addr(module: &Value) -> HashMap<&str, &Value> {
     nodes.filter(|n| text(n, "type") == "VAR").map(|n| (text(n, "addr"), n)).collect()
 }
 
-/// Collects what is assigned in the nonblocking assignments, and in every assignment of an
-/// `always_ff`, below a node.
+/// Collects what nonblocking assignments below a node assign. (That nothing else holds state, no
+/// latch and no blocking assignment at an edge, Verilator checks: see `STATE_ERRORS`.)
 fn nonblocking<'a>(node: &'a Value, out: &mut Vec<&'a Value>) {
     match node {
         Value::Object(map) => {
