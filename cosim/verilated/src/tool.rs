@@ -82,8 +82,9 @@ impl Tool {
     /// # Errors
     /// When it does not run, or is too old.
     pub fn at(bin: PathBuf, root: Option<PathBuf>) -> Result<Self, ToolError> {
-        let mut tool = Self { bin, root, version: String::new() };
-        tool.version = run(tool.command().arg("--version"), &tool.bin)?.trim().to_owned();
+        let unknown = Self { bin, root, version: String::new() };
+        let version = run(unknown.command().arg("--version"), &unknown.bin)?;
+        let tool = Self { version: version.trim().to_owned(), ..unknown };
         let number = tool.version.split_whitespace().nth(1).and_then(|v| v.split_once('.'));
         let number = number.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         if number.is_none_or(|n: (u32, u32)| n < OLDEST) {

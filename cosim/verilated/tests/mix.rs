@@ -175,7 +175,9 @@ fn a_run_is_the_same_as_steps_and_as_an_optimised_run() {
     let mut rng = Rng::new(3, "mix");
     let beats: Vec<_> = (0..50).map(|_| inputs(&mut rng, ports)).collect();
     let mut one = started(&built, Start::Random(9));
-    beats.iter().for_each(|i| one.step_bare(i).expect("runs"));
+    for i in &beats {
+        one.step_bare(i).expect("runs");
+    }
     let options = Options { optimise: Optimise::Run, compare: Compare::All, assertions: false };
     let fast = build(&Tool::find().expect("one"), &Design { options, ..design(Compare::All) });
     for built in [&built, &fast.expect("builds")] {
@@ -285,6 +287,14 @@ fn hidden_state_is_refused() {
     }
     let fine = "always_ff @(posedge clk_i) regs_q.x <= a_i; assign b_o = regs_q.x;";
     build_text(&format!("{regs}{fine}")).expect("builds");
+}
+
+#[test]
+fn names_that_clash_are_refused() {
+    let clash = "typedef struct { logic x__y; } regs_t; regs_t regs_q;
+        always_ff @(posedge clk_i) regs_q.x__y <= a_i; assign b_o = a_i;";
+    let error = build_text(clash).expect_err("clashes");
+    assert!(error.to_string().contains("x__y"), "{error}");
 }
 
 #[test]
