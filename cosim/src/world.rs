@@ -94,6 +94,26 @@ impl World {
             && self.nodes.iter().all(Node::quiet)
     }
 
+    /// Who waits for what, for a run that does not end.
+    pub fn waits(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for message in self.driver.messages.iter().filter(|m| m.refused.is_none()) {
+            let names = ["SEND_COMPLETE", "WQE_COMPLETE", "RECV_COMPLETE"];
+            let missing = names.iter().zip(message.done).find(|(_, done)| done.is_none());
+            if let Some((name, _)) = missing {
+                let nics = &self.settings.nics;
+                let (from, to) = (&nics[message.from].name, &nics[message.to].name);
+                out.push(format!("message {from} to {to}, {} B: {name}", message.bytes));
+            }
+        }
+        for (node, settings) in self.nodes.iter().zip(&self.settings.nics) {
+            for what in node.nic.waits() {
+                out.push(format!("{}: {what}", settings.name));
+            }
+        }
+        out
+    }
+
     /// First half of a clock: outputs from registers, the environment's answers, readys. After it
     /// `inputs` and outputs of each NIC are those that hold before the edge.
     pub fn settle(&mut self, sink: &mut impl Sink) {
