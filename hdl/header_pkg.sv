@@ -110,6 +110,27 @@ package header_pkg;
     logic [15:0] timestamp;
   } peth_t;
 
+  // Numbers of a received frame: bytes as they lie in it, byte 0 in bits 7:0, to a number.
+  function automatic logic [15:0] num16(logic [15:0] b);
+    return {b[7:0], b[15:8]};
+  endfunction
+
+  function automatic logic [23:0] num24(logic [23:0] b);
+    return {b[7:0], b[15:8], b[23:16]};
+  endfunction
+
+  function automatic logic [31:0] num32(logic [31:0] b);
+    return {num16(b[15:0]), num16(b[31:16])};
+  endfunction
+
+  function automatic logic [47:0] num48(logic [47:0] b);
+    return {num24(b[23:0]), num24(b[47:24])};
+  endfunction
+
+  function automatic logic [63:0] num64(logic [63:0] b);
+    return {num32(b[31:0]), num32(b[63:32])};
+  endfunction
+
   // Sum of the ten 16-bit words of an IPv4 header, folded: 16'hffff where its checksum is right.
   // The order of bytes within the header is the network's, most significant first.
   function automatic logic [15:0] ip_sum(logic [159:0] ip);
