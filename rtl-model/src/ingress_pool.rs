@@ -250,9 +250,8 @@ impl Regs {
     /// Takes a frame without a fault, or says that there is no room for it (RX-2).
     fn arrive(&mut self, i: &Inputs, dat_room: bool, ctl_room: bool) -> Drop {
         let frame = &i.r#in;
-        let fits = |occ: u32, pool: u32| {
-            u64::from(occ) + u64::from(frame.charge) <= u64::from(pool)
-        };
+        let fits =
+            |occ: u32, pool: u32| u64::from(occ) + u64::from(frame.charge) <= u64::from(pool);
         let charge = u32::from(frame.charge);
         let words = u32::from(i.in_words);
         match frame.kind {

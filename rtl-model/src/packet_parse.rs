@@ -102,13 +102,7 @@ impl Block for Regs {
     type Outputs = Outputs;
 
     fn reset(_: &Sizes) -> Self {
-        Self {
-            valid: false,
-            parsed: Parsed::default(),
-            drop: Drop::None,
-            words: 0,
-            pfc: false,
-        }
+        Self { valid: false, parsed: Parsed::default(), drop: Drop::None, words: 0, pfc: false }
     }
 
     fn drive(&self, o: &mut Outputs) {
