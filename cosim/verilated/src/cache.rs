@@ -1,5 +1,6 @@
 //! Folders that appear whole or not at all, one maker at a time.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,12 @@ pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
         sha.update((part.len() as u64).to_le_bytes());
         sha.update(part);
     }
-    sha.finalize().iter().take(16).map(|b| format!("{b:02x}")).collect()
+    let digest = sha.finalize();
+    let mut hex = String::new();
+    for byte in &digest[..16] {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }
 
 /// Where built libraries are kept: `NICSTEP_CACHE`, else `target/nicstep-rtl` in the project.

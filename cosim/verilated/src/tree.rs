@@ -64,6 +64,15 @@ impl<'a> Tree<'a> {
         Ok(layout)
     }
 
+    /// Refuses names that Verilator spells in another way in C++.
+    fn plain(&self, name: &str) -> Result<String, BuildError> {
+        if name.contains("__") || name.contains('\\') {
+            let name = name.replace("___05F", "__");
+            return Err(self.wrong(format!("the name {name} holds `__` or a backslash")));
+        }
+        Ok(name.to_owned())
+    }
+
     fn wrong(&self, what: String) -> BuildError {
         BuildError::Tree { top: self.top.clone(), what }
     }
@@ -77,10 +86,10 @@ impl<'a> Tree<'a> {
         layout: &mut Layout,
     ) -> Result<(), BuildError> {
         let is_top = path.len() == 1;
-        let name = text(module, "origName");
+        let name = self.plain(text(module, "origName"))?;
         let mut new = Instance {
             path: path.join("."),
-            module: name.to_owned(),
+            module: name.clone(),
             outputs_compared: match compare {
                 Compare::Nothing => false,
                 Compare::Top => is_top,
@@ -112,6 +121,9 @@ impl<'a> Tree<'a> {
                 ("INPUT", "clk_i" | "rst_ni") => {}
                 ("INPUT", _) => new.inputs.push(self.port(name, "_i", dtype)?),
                 ("OUTPUT", _) => new.outputs.push(self.port(name, "_o", dtype)?),
+                ("INOUT" | "REF", _) => {
+                    return Err(self.wrong(format!("port {name} is neither input nor output")));
+                }
                 (_, "regs_q") => new.regs = self.members(dtype)?,
                 (_, "rdata_q") => rdata = Some(self.field("rdata", dtype)?),
                 (_, "mem_q") => {
@@ -143,12 +155,16 @@ impl<'a> Tree<'a> {
                         .modules
                         .get(modp)
                         .ok_or_else(|| self.wrong(format!("no module at {modp}")))?;
-                    path.push(text(node, "name").to_owned());
+                    if !list(node, "rangep").is_empty() {
+                        let name = text(node, "name");
+                        return Err(self.wrong(format!("{name} is an array of instances")));
+                    }
+                    path.push(self.plain(text(node, "name"))?);
                     self.instance(module, path, compare, layout)?;
                     path.pop();
                 }
                 "GENBLOCK" | "BEGIN" => {
-                    path.push(text(node, "name").to_owned());
+                    path.push(self.plain(text(node, "name"))?);
                     self.cells(list(node, "itemsp"), path, compare, layout)?;
                     path.pop();
                 }
@@ -190,7 +206,7 @@ impl<'a> Tree<'a> {
 
     fn field(&self, name: &str, dtype: &'a str) -> Result<Field, BuildError> {
         let node = self.resolve(dtype)?;
-        let name = name.to_owned();
+        let name = self.plain(name)?;
         if text(node, "type") != "UNPACKARRAYDTYPE" {
             return Ok(Field { width: self.width(node, &name)?, name, elements: None });
         }
