@@ -1,7 +1,14 @@
 //! Every bench, in one program: a line for each block.
 
+<<<<<<< HEAD
 mod egress_arbiter;
 mod ingress_pool;
 mod packet_build;
 mod packet_parse;
+=======
+mod pcie_link;
+>>>>>>> pcie
 mod ram_1r1w;
+mod ram_fifo;
+mod stream_fifo;
+mod tlp_engine;
