@@ -124,9 +124,4 @@ package host_pkg;
     endcase
   endfunction
 
-  // What doorbell asks of qp_table.
-  localparam logic [1:0] QP_OPEN = 2'd0;
-  localparam logic [1:0] QP_POST = 2'd1;
-  localparam logic [1:0] QP_CLOSE = 2'd2;
-
 endpackage
