@@ -1,3 +1,4 @@
 //! Every bench, in one program: a line for each block.
 
+mod csr;
 mod ram_1r1w;
