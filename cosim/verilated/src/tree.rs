@@ -121,6 +121,9 @@ impl<'a> Tree<'a> {
                 ("INPUT", "clk_i" | "rst_ni") => {}
                 ("INPUT", _) => new.inputs.push(self.port(name, "_i", dtype)?),
                 ("OUTPUT", _) => new.outputs.push(self.port(name, "_o", dtype)?),
+                ("INOUT" | "REF", _) => {
+                    return Err(self.wrong(format!("port {name} is neither input nor output")));
+                }
                 (_, "regs_q") => new.regs = self.members(dtype)?,
                 (_, "rdata_q") => rdata = Some(self.field("rdata", dtype)?),
                 (_, "mem_q") => {

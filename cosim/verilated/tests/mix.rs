@@ -1,6 +1,7 @@
 //! A module with every shape of register, on two levels: what is read, compared, loaded.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -290,6 +291,15 @@ fn hidden_state_is_refused() {
 }
 
 #[test]
+fn a_loop_without_a_register_is_an_error() {
+    let built = build_text("logic c; assign c = a_i && !c; assign b_o = c;").expect("builds");
+    let mut rtl = Rtl::new(&built, Start::Zeros).expect("loads");
+    rtl.settle(&[0]).expect("settles");
+    let error = rtl.settle(&[1]).expect_err("swings");
+    assert!(error.to_string().contains("converge"), "{error}");
+}
+
+#[test]
 fn names_that_clash_are_refused() {
     let clash = "typedef struct { logic x__y; } regs_t; regs_t regs_q;
         always_ff @(posedge clk_i) regs_q.x__y <= a_i; assign b_o = a_i;";
@@ -310,6 +320,28 @@ fn a_tool_that_is_none_is_an_error() {
     assert!(error.to_string().contains("/nowhere/verilator_bin"), "{error}");
     let error = Tool::at("true".into(), None).expect_err("says nothing");
     assert!(error.to_string().contains("5.022"), "{error}");
+}
+
+/// Not a test of its own: what the next one runs in a process without a Verilator.
+#[test]
+#[ignore = "run by without_python_the_error_says_what_to_do"]
+fn find_alone() {
+    let error = Tool::find().expect_err("there is none");
+    assert!(error.to_string().is_empty(), "{error}");
+}
+
+#[test]
+fn without_python_the_error_says_what_to_do() {
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::write(dir.path().join("tools.txt"), "").expect("written");
+    let mut alone = Command::new(std::env::current_exe().expect("a program"));
+    alone.args(["--ignored", "--exact", "find_alone"]).current_dir(&dir).env("PATH", "/nowhere");
+    let output = alone.env_remove("VERILATOR_BIN").env_remove("VERILATOR_ROOT").output();
+    let output = output.expect("runs");
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    for want in ["putting Verilator into", "python3", "VERILATOR_BIN", "VERILATOR_ROOT", ".tools"] {
+        assert!(said.contains(want), "{want} in:\n{said}");
+    }
 }
 
 /// The cells and headers here are those of the project, and all of it lints.
