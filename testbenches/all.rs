@@ -1,6 +1,7 @@
 //! Every bench, in one program: a line for each block.
 
 <<<<<<< HEAD
+<<<<<<< HEAD
 mod egress_arbiter;
 mod ingress_pool;
 mod packet_build;
@@ -8,6 +9,9 @@ mod packet_parse;
 =======
 mod pcie_link;
 >>>>>>> pcie
+=======
+mod csr;
+>>>>>>> table
 mod ram_1r1w;
 mod ram_fifo;
 mod stream_fifo;
