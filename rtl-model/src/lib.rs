@@ -13,6 +13,7 @@ pub mod csr;
 pub mod doorbell;
 pub mod egress_arbiter;
 pub mod fcs;
+pub mod header;
 pub mod image;
 pub mod ingress_pool;
 pub mod packed;
