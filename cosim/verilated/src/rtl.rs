@@ -1,0 +1,213 @@
+//! An instance of a built module.
+
+use cxx::UniquePtr;
+
+use crate::design::Built;
+use crate::error::RtlError;
+use crate::host::ffi::{self, Host};
+use crate::layout::{Layout, Place};
+
+/// Clocks that assertions stay off after a load: the longest `$past` in the RTL, and one.
+const QUIET_CLOCKS: u32 = 3;
+
+/// What registers and memories hold before the first reset or load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Zeros.
+    Zeros,
+    /// Values drawn from a seed.
+    Random(u32),
+}
+
+/// The first compared field that differed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where it lies.
+    pub place: Place,
+    /// The expected words.
+    pub expected: Vec<u32>,
+    /// The RTL's words.
+    pub rtl: Vec<u32>,
+}
+
+/// An instance of the RTL. It owns all it holds and may move to another thread between calls.
+pub struct Rtl {
+    host: UniquePtr<Host>,
+    layout: Layout,
+    clock: u64,
+    quiet: u32,
+}
+
+// SAFETY: the C++ instance is reached through this value alone, and each call sets the runtime's
+// thread-local context before it evaluates.
+unsafe impl Send for Rtl {}
+
+fn check(what: &'static str, got: usize, want: usize) -> Result<(), RtlError> {
+    if got == want { Ok(()) } else { Err(RtlError::Length { what, got, want }) }
+}
+
+impl Rtl {
+    /// A new instance: `clk_i` low, `rst_ni` high, nothing evaluated yet.
+    ///
+    /// # Errors
+    /// When the library does not load.
+    pub fn new(built: &Built, start: Start) -> Result<Self, RtlError> {
+        let path = built.library().to_owned();
+        let (random, seed) = match start {
+            Start::Zeros => (false, 1),
+            // Verilator takes seeds from 1 to 2^31 - 1.
+            Start::Random(seed) => (true, (seed % 0x7fff_ffff).cast_signed() + 1),
+        };
+        let load = |why: String| RtlError::Load { path: path.clone(), why };
+        let host = ffi::open_host(&path.to_string_lossy(), random, seed)
+            .map_err(|e| load(e.what().to_owned()))?;
+        let layout = built.layout().clone();
+        let of_table = (host.input_words(), host.expected_words(), host.memories());
+        let of_layout = (layout.input_words, layout.expected_words, layout.memories.len());
+        if of_table != (of_layout.0 as u32, of_layout.1 as u32, of_layout.2 as u32) {
+            return Err(load(format!("its sizes are {of_table:?}, its layout's {of_layout:?}")));
+        }
+        Ok(Self { host, layout, clock: 0, quiet: 0 })
+    }
+
+    /// Instances, fields, memories.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Rising edges since the instance was made.
+    pub fn clocks(&self) -> u64 {
+        self.clock
+    }
+
+    /// Sets `rst_ni`; the next call that evaluates sees it. Nothing for a module without one.
+    pub fn reset(&mut self, rst_ni: bool) {
+        self.host.pin_mut().reset(rst_ni);
+    }
+
+    /// Sets the inputs, evaluates with the clock low, compares every field with `expected`, and
+    /// only if all are equal gives the rising edge.
+    ///
+    /// # Errors
+    /// When a buffer has the wrong length, or an assertion fails.
+    #[inline]
+    pub fn step(
+        &mut self,
+        inputs: &[u32],
+        expected: &[u32],
+    ) -> Result<Option<Difference>, RtlError> {
+        check("inputs", inputs.len(), self.layout.input_words)?;
+        check("the expected image", expected.len(), self.layout.expected_words)?;
+        let found = self.host.pin_mut().step(inputs, expected);
+        match usize::try_from(found) {
+            Ok(place) => Ok(Some(self.difference(place, expected))),
+            Err(_) => self.edge(found, 1).map(|()| None),
+        }
+    }
+
+    /// A clock without a compare.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn step_bare(&mut self, inputs: &[u32]) -> Result<(), RtlError> {
+        self.run_bare(inputs, 0, 1)
+    }
+
+    /// `n` clocks without a compare; the inputs of clock k start at word `k * stride`.
+    ///
+    /// # Errors
+    /// As `step`. An assertion is reported once all clocks are done.
+    pub fn run_bare(&mut self, inputs: &[u32], stride: usize, n: usize) -> Result<(), RtlError> {
+        if n == 0 {
+            return Ok(());
+        }
+        let want = self.layout.input_words + stride * (n - 1);
+        check("inputs", inputs.len(), want.max(inputs.len()))?;
+        let found = self.host.pin_mut().run(inputs, stride, n);
+        self.edge(found, n)
+    }
+
+    /// Sets the inputs and evaluates with the clock low, without a rising edge.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn settle(&mut self, inputs: &[u32]) -> Result<(), RtlError> {
+        check("inputs", inputs.len(), self.layout.input_words)?;
+        let found = self.host.pin_mut().settle(inputs);
+        self.edge(found, 0)
+    }
+
+    /// The image of all compared fields, as they were when last evaluated.
+    pub fn read(&self) -> Vec<u32> {
+        let mut image = vec![0; self.layout.expected_words];
+        self.host.read(&mut image);
+        image
+    }
+
+    /// Sets every register from an image; its outputs are passed over. The next evaluation
+    /// settles what hangs on them. Assertions rest for the clocks that a `$past` looks back.
+    ///
+    /// # Errors
+    /// When the image has the wrong length.
+    pub fn load(&mut self, image: &[u32]) -> Result<(), RtlError> {
+        check("the loaded image", image.len(), self.layout.expected_words)?;
+        self.host.pin_mut().load(image);
+        self.rest();
+        Ok(())
+    }
+
+    /// The whole contents of a memory of the layout, word after word.
+    ///
+    /// # Panics
+    /// When there is no such memory.
+    pub fn read_memory(&self, index: usize) -> Vec<u32> {
+        let mut words = vec![0; self.layout.memories[index].words()];
+        self.host.read_memory(index as u32, &mut words);
+        words
+    }
+
+    /// Sets the whole contents of a memory.
+    ///
+    /// # Errors
+    /// When there are too few or too many words.
+    ///
+    /// # Panics
+    /// When there is no such memory.
+    pub fn load_memory(&mut self, index: usize, words: &[u32]) -> Result<(), RtlError> {
+        check("a memory", words.len(), self.layout.memories[index].words())?;
+        self.host.pin_mut().load_memory(index as u32, words);
+        self.rest();
+        Ok(())
+    }
+
+    fn rest(&mut self) {
+        self.quiet = QUIET_CLOCKS;
+        self.host.pin_mut().assertions(false);
+    }
+
+    /// Counts clocks, and turns a failed assertion into an error.
+    fn edge(&mut self, found: i64, clocks: usize) -> Result<(), RtlError> {
+        let clock = self.clock;
+        self.clock += clocks as u64;
+        if self.quiet > 0 {
+            self.quiet = self.quiet.saturating_sub(clocks as u32);
+            if self.quiet == 0 {
+                self.host.pin_mut().assertions(true);
+            }
+        }
+        if found == -1 {
+            return Ok(());
+        }
+        Err(RtlError::Assertion { clock, text: self.host.pin_mut().error() })
+    }
+
+    fn difference(&self, place: usize, expected: &[u32]) -> Difference {
+        let place = self.layout.places[place].clone();
+        let words = place.offset..place.offset + self.layout.field(&place).words();
+        Difference {
+            expected: expected[words.clone()].to_vec(),
+            rtl: self.read()[words].to_vec(),
+            place,
+        }
+    }
+}

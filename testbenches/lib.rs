@@ -1,0 +1,196 @@
+//! What benches share: fixture tables, seeded streams, lockstep.
+
+use std::fmt::Display;
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+pub use cosim::lockstep::{Lockstep, Mismatch, Setup, SetupError, Start};
+pub use rtl_model::rng::Rng;
+pub use rtl_model::sizes::Sizes;
+
+/// A fixture: rows of cells under a heading, one clock a row.
+///
+/// The heading is the last comment line that holds a `|`; it parts inputs from expected outputs.
+/// A cell holds no blanks. `#` starts a comment.
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+/// One row of a fixture. Its methods end the test with file, line and column of what is wrong.
+pub struct Row {
+    file: Rc<str>,
+    line: usize,
+    names: Rc<[String]>,
+    cells: Vec<(usize, String)>,
+}
+
+impl Table {
+    /// Reads a file below `fixtures/`.
+    ///
+    /// # Panics
+    /// When there is no such file, or a row does not have the cells of the heading.
+    pub fn read(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(name);
+        let text = fs::read_to_string(&path)
+            .unwrap_or_else(|e| panic!("read fixture {}: {e}", path.display()));
+        Self::parse(&format!("fixtures/{name}"), &text)
+    }
+
+    /// The same from text.
+    ///
+    /// # Panics
+    /// As `read`.
+    pub fn parse(file: &str, text: &str) -> Self {
+        let mut comments = text.lines().filter_map(|l| l.trim_start().strip_prefix('#'));
+        let heading = comments.rfind(|l| l.contains('|'));
+        let heading = heading.unwrap_or_else(|| panic!("{file}: no heading with a `|`"));
+        let names: Rc<[String]> = heading.split_whitespace().map(str::to_owned).collect();
+        let file: Rc<str> = file.into();
+        let rows = text.lines().enumerate().filter_map(|(n, line)| {
+            let cells = cells(line.split('#').next().unwrap_or(""));
+            (!cells.is_empty()).then(|| Row::new(&file, n + 1, &names, cells))
+        });
+        Self { rows: rows.collect() }
+    }
+}
+
+/// The cells of a line, with their columns counted from 1.
+fn cells(line: &str) -> Vec<(usize, String)> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for part in line.split(char::is_whitespace) {
+        if !part.is_empty() {
+            out.push((at + 1, part.to_owned()));
+        }
+        at += part.len() + 1;
+    }
+    out
+}
+
+impl IntoIterator for Table {
+    type Item = Row;
+    type IntoIter = std::vec::IntoIter<Row>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.into_iter()
+    }
+}
+
+impl Row {
+    fn new(file: &Rc<str>, line: usize, names: &Rc<[String]>, cells: Vec<(usize, String)>) -> Self {
+        let (got, want) = (cells.len(), names.len());
+        assert!(got == want, "{file}:{line}: the row has {got} cells, its heading {want}");
+        let bar = |cell: &str| cell == "|";
+        for ((column, cell), name) in cells.iter().zip(names.iter()) {
+            assert!(bar(cell) == bar(name), "{file}:{line}:{column}: `|` is not where it is above");
+        }
+        Self { file: file.clone(), line, names: names.clone(), cells }
+    }
+
+    /// The line in the file, counted from 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    fn cell(&self, name: &str) -> (String, &str) {
+        let Row { file, line, .. } = self;
+        let n = self.names.iter().position(|n| n == name);
+        let n = n.unwrap_or_else(|| panic!("{file}:{line}: no column {name}"));
+        let (column, text) = &self.cells[n];
+        (format!("{file}:{line}:{column}: {name}"), text)
+    }
+
+    /// The cell as it stands.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    pub fn text(&self, name: &str) -> &str {
+        self.cell(name).1
+    }
+
+    /// The cell as a bit.
+    ///
+    /// # Panics
+    /// When it is neither `0` nor `1`.
+    pub fn bit(&self, name: &str) -> bool {
+        let (place, text) = self.cell(name);
+        match text {
+            "0" => false,
+            "1" => true,
+            _ => panic!("{place} is `{text}`, wanted 0 or 1"),
+        }
+    }
+
+    /// The cell as a hexadecimal number.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn hex(&self, name: &str) -> u64 {
+        let (place, text) = self.cell(name);
+        u64::from_str_radix(text, 16).unwrap_or_else(|e| panic!("{place} is `{text}`: {e}"))
+    }
+
+    /// The cell as a decimal number.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn dec(&self, name: &str) -> u64 {
+        let (place, text) = self.cell(name);
+        text.parse().unwrap_or_else(|e| panic!("{place} is `{text}`: {e}"))
+    }
+
+    /// The cell as bytes, two hexadecimal digits each, in the order written.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        let (place, text) = self.cell(name);
+        let wrong = || -> ! { panic!("{place} is `{text}`, wanted bytes in hexadecimal") };
+        if !text.is_ascii() || text.len() % 2 != 0 {
+            wrong();
+        }
+        let pair = |n: usize| u8::from_str_radix(&text[n..n + 2], 16).unwrap_or_else(|_| wrong());
+        (0..text.len()).step_by(2).map(pair).collect()
+    }
+
+    /// Holds a value against the cell; `-` takes any.
+    ///
+    /// # Panics
+    /// When they differ.
+    pub fn expect(&self, name: &str, value: impl Display) {
+        let (place, text) = self.cell(name);
+        let value = value.to_string();
+        assert!(text == "-" || text == value, "{place} is {value}, wanted {text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn cells_are_read_by_name() {
+        let text = "# words\n#\n# a b | c\n1 ff | Gap  # why\n\n0 10 | -\n";
+        let rows: Vec<_> = Table::parse("t.txt", text).into_iter().collect();
+        assert_eq!(rows.len(), 2);
+        assert!(rows[0].bit("a"));
+        assert_eq!(rows[0].hex("b"), 255);
+        assert_eq!(rows[1].dec("b"), 10);
+        rows[0].expect("c", "Gap");
+        rows[1].expect("c", "anything");
+    }
+
+    #[test]
+    #[should_panic(expected = "t.txt:2:5: c is 3, wanted 2")]
+    fn a_difference_names_line_and_column() {
+        let row = Table::parse("t.txt", "# a | c\n1 | 2\n").into_iter().next();
+        row.expect("a row").expect("c", 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "t.txt:2: the row has 2 cells, its heading 3")]
+    fn a_short_row_is_refused() {
+        Table::parse("t.txt", "# a | c\n1 |\n");
+    }
+}
