@@ -1,17 +1,11 @@
 //! Every bench, in one program: a line for each block.
 
-<<<<<<< HEAD
-<<<<<<< HEAD
+mod csr;
 mod egress_arbiter;
 mod ingress_pool;
 mod packet_build;
 mod packet_parse;
-=======
 mod pcie_link;
->>>>>>> pcie
-=======
-mod csr;
->>>>>>> table
 mod ram_1r1w;
 mod ram_fifo;
 mod stream_fifo;

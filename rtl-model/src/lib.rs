@@ -13,13 +13,11 @@ pub mod csr;
 pub mod doorbell;
 pub mod egress_arbiter;
 pub mod fcs;
-<<<<<<< HEAD
 pub mod header;
-=======
 pub mod host_interface;
->>>>>>> table
 pub mod image;
 pub mod ingress_pool;
+pub mod nic;
 pub mod packed;
 pub mod packet_build;
 pub mod packet_parse;
