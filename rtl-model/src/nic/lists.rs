@@ -47,7 +47,7 @@ macro_rules! blocks {
 macro_rules! memories {
     ($with:ident $(, $more:expr)*) => {
         $with! { [$($more),*]
-            0 rx_fifo_ram "u_rx_fifo_ram" (TlpBeat) (|sizes: &Sizes| 4096);
+            0 rx_fifo_ram "u_rx_fifo_ram" (TlpBeat) (|_: &Sizes| 4096);
             1 qp_table_ctx "u_qp_table_ctx" (qp_table::Ctx) (|sizes: &Sizes| sizes.qps as usize);
             2 window_win "u_window_win" (window::Win) (|sizes: &Sizes| sizes.qps as usize);
             3 tx_scheduler_qctx "u_tx_scheduler_qctx" (tx_scheduler::Context) (|sizes: &Sizes| sizes.qps as usize);
@@ -60,19 +60,19 @@ macro_rules! memories {
             10 replay1 "u_replay1" (Word) (|sizes: &Sizes| sizes.slots as usize * 65);
             11 payload_fetch_tagr "u_payload_fetch_tagr" (payload_fetch::Record) (|sizes: &Sizes| sizes.tags as usize);
             12 order_fifo_ram "u_order_fifo_ram" (Segment) (|sizes: &Sizes| sizes.slots as usize);
-            13 pcie_link_buf "u_pcie_link_buf" (Beat) (|sizes: &Sizes| 4096);
-            14 pcie_reads_ram "u_pcie_reads_ram" (pcie_link::Entry) (|sizes: &Sizes| 1024);
-            15 pcie_writes_ram "u_pcie_writes_ram" (pcie_link::Entry) (|sizes: &Sizes| 1024);
-            16 pcie_cqes_ram "u_pcie_cqes_ram" (pcie_link::CqeEntry) (|sizes: &Sizes| 1024);
+            13 pcie_link_buf "u_pcie_link_buf" (Beat) (|_: &Sizes| 4096);
+            14 pcie_reads_ram "u_pcie_reads_ram" (pcie_link::Entry) (|_: &Sizes| 1024);
+            15 pcie_writes_ram "u_pcie_writes_ram" (pcie_link::Entry) (|_: &Sizes| 1024);
+            16 pcie_cqes_ram "u_pcie_cqes_ram" (pcie_link::CqeEntry) (|_: &Sizes| 1024);
             17 dat_queue_ram "u_dat_queue_ram" (Frame) (|sizes: &Sizes| sizes.frames as usize);
             18 ctl_queue_ram "u_ctl_queue_ram" (Frame) (|sizes: &Sizes| sizes.frames as usize);
             19 ingress_ring "u_ingress_ring" (Word) (|sizes: &Sizes| sizes.ingress_words as usize);
-            20 dat_fifo_ram "u_dat_fifo_ram" (Parsed) (|sizes: &Sizes| 1024);
-            21 ctl_fifo_ram "u_ctl_fifo_ram" (Parsed) (|sizes: &Sizes| 1024);
+            20 dat_fifo_ram "u_dat_fifo_ram" (Parsed) (|_: &Sizes| 1024);
+            21 ctl_fifo_ram "u_ctl_fifo_ram" (Parsed) (|_: &Sizes| 1024);
             22 rx_track_peer "u_rx_track_peer" (rx_track::Peer) (|sizes: &Sizes| sizes.dests as usize * sizes.qps as usize);
             23 rx_track_rctx "u_rx_track_rctx" (rx_track::Side) (|sizes: &Sizes| sizes.qps as usize);
-            24 deliver_fifo_ram "u_deliver_fifo_ram" (Delivery) (|sizes: &Sizes| 1024);
-            25 answer_fifo_ram "u_answer_fifo_ram" (Answer) (|sizes: &Sizes| 1024);
+            24 deliver_fifo_ram "u_deliver_fifo_ram" (Delivery) (|_: &Sizes| 1024);
+            25 answer_fifo_ram "u_answer_fifo_ram" (Answer) (|_: &Sizes| 1024);
             26 completion_cmsg "u_completion_cmsg" (completion::Message) (|sizes: &Sizes| sizes.msgs as usize);
             27 completion_cqp "u_completion_cqp" (completion::List) (|sizes: &Sizes| sizes.qps as usize);
             28 completion_fl "u_completion_fl" (completion::Entry) (|sizes: &Sizes| sizes.msgs as usize);
