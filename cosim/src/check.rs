@@ -105,7 +105,7 @@ impl NicRtl {
     ///
     /// # Errors
     /// When the library does not load, or the two sides do not match.
-    pub fn new(built: &Built, nic: &Nic, start: Start) -> Result<Self, CheckError> {
+    pub fn new(built: &Built, nic: &mut Nic, start: Start) -> Result<Self, CheckError> {
         let mut new = Self::unset(built, nic, start)?;
         let idle = vec![0; new.inputs.len()];
         new.rtl.reset(true);
@@ -132,7 +132,7 @@ impl NicRtl {
     ///
     /// # Errors
     /// As `new`.
-    pub fn loaded(built: &Built, nic: &Nic) -> Result<Self, CheckError> {
+    pub fn loaded(built: &Built, nic: &mut Nic) -> Result<Self, CheckError> {
         let mut new = Self::unset(built, nic, Start::Random(1))?;
         new.write_expected(nic, true);
         new.rtl.load(&new.expected)?;
@@ -167,7 +167,7 @@ impl NicRtl {
         Ok(self.rtl.load_memory(index, words)?)
     }
 
-    fn write_expected(&mut self, nic: &Nic, all: bool) {
+    fn write_expected(&mut self, nic: &mut Nic, all: bool) {
         nic.write_image(&self.places, &mut self.expected, all);
     }
 
@@ -176,10 +176,30 @@ impl NicRtl {
     /// # Errors
     /// When an assertion of the RTL fails.
     pub fn step(&mut self, node: &mut Node) -> Result<Option<Difference>, RtlError> {
-        node.nic.write_image(&self.places, &mut self.expected, false);
-        node.nic.image_written();
-        node.inputs.write(&mut Writer::new(&mut self.inputs));
+        self.show(node);
         self.rtl.step(&self.inputs, &self.expected)
+    }
+
+    fn show(&mut self, node: &mut Node) {
+        node.nic.write_image(&self.places, &mut self.expected, false);
+        node.inputs.write(&mut Writer::new(&mut self.inputs));
+    }
+
+    /// Sets the clock's inputs and evaluates, without a compare or an edge.
+    ///
+    /// # Errors
+    /// When an assertion of the RTL fails.
+    pub fn look(&mut self, node: &mut Node) -> Result<(), RtlError> {
+        self.show(node);
+        self.rtl.settle(&self.inputs)
+    }
+
+    /// The rising edge, without a compare.
+    ///
+    /// # Errors
+    /// When an assertion of the RTL fails.
+    pub fn edge(&mut self) -> Result<(), RtlError> {
+        self.rtl.step_bare(&self.inputs)
     }
 
     /// Whole memories that differ: name, first word, both values.
@@ -280,21 +300,23 @@ impl Checked {
     ///
     /// # Errors
     /// When the RTL does not load or match.
-    pub fn new(world: World, built: &Built) -> Result<Self, CheckError> {
+    pub fn new(mut world: World, built: &Built) -> Result<Self, CheckError> {
         let seed = world.settings.seed as u32;
-        let rtl = world.nodes.iter().enumerate().map(|(n, node)| {
-            NicRtl::new(built, &node.nic, Start::Random(seed.wrapping_add(n as u32)))
+        let rtl = world.nodes.iter_mut().enumerate().map(|(n, node)| {
+            NicRtl::new(built, &mut node.nic, Start::Random(seed.wrapping_add(n as u32)))
         });
-        Ok(Self { rtl: rtl.collect::<Result<_, _>>()?, world })
+        let rtl = rtl.collect::<Result<_, _>>()?;
+        Ok(Self { world, rtl })
     }
 
     /// The same for a world that has been running.
     ///
     /// # Errors
     /// As `new`.
-    pub fn resume(world: World, built: &Built) -> Result<Self, CheckError> {
-        let rtl = world.nodes.iter().map(|node| NicRtl::loaded(built, &node.nic));
-        Ok(Self { rtl: rtl.collect::<Result<_, _>>()?, world })
+    pub fn resume(mut world: World, built: &Built) -> Result<Self, CheckError> {
+        let rtl = world.nodes.iter_mut().map(|node| NicRtl::loaded(built, &mut node.nic));
+        let rtl = rtl.collect::<Result<_, _>>()?;
+        Ok(Self { world, rtl })
     }
 
     /// One clock in lockstep.

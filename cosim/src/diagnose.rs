@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fst_writer::FstWriteError;
-use rtl_model::image::Image;
 use thiserror::Error;
 use verilated::Built;
 
@@ -46,7 +45,7 @@ pub fn diagnose(
 ) -> Result<String, DiagnoseError> {
     let from = mismatch.clock.saturating_sub(BEFORE);
     let mut world = world_at(settings, from);
-    let mut rtl = NicRtl::loaded(built, &world.nodes[mismatch.nic].nic)?;
+    let mut rtl = NicRtl::loaded(built, &mut world.nodes[mismatch.nic].nic)?;
     let layout = built.layout();
     let name = &settings.nics[mismatch.nic].name;
     let mut file = waves.map(|path| Waves::new(path, name, layout)).transpose()?;
@@ -56,7 +55,7 @@ pub fn diagnose(
     for clock in from..=mismatch.clock + AFTER {
         world.settle(&mut Nowhere);
         let node = &mut world.nodes[mismatch.nic];
-        rtl.look(node)?;
+        rtl.look(node).map_err(CheckError::from)?;
         if let (Some(history), Some(i)) = (&mut history, instance)
             && clock <= mismatch.clock
         {
@@ -68,7 +67,7 @@ pub fn diagnose(
         if let Some(file) = &mut file {
             file.clock(clock, &rtl.expected, &shown)?;
         }
-        rtl.edge(node)?;
+        rtl.edge().map_err(CheckError::from)?;
         world.edge();
     }
     file.map_or(Ok(()), Waves::finish)?;
@@ -92,9 +91,4 @@ pub fn headline(settings: &Settings, m: &NicMismatch) -> String {
     let _ = writeln!(text, "  rtl   {}", m.rtl);
     let _ = writeln!(text, "  at clock {}, {} ns", m.clock, m.clock);
     text
-}
-
-/// Words of an image, for blocks whose inputs are asked for by name.
-pub fn image_of(ports: &dyn Image) -> Vec<u32> {
-    ports.to_words()
 }

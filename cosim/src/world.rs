@@ -6,7 +6,6 @@
 
 use std::net::Ipv4Addr;
 
-use rtl_model::block::Block;
 use rtl_model::host_interface::{CQE_BYTES, CqeEntry, index, peer_value, register_offset};
 use rtl_model::nic::{self, Nic};
 use rtl_model::rng::Rng;
@@ -222,7 +221,7 @@ impl World {
     fn send(&mut self, n: usize, beat: WireBeat, back: u32, frames: bool, sink: &mut impl Sink) {
         let clock = self.clock;
         if beat.sop {
-            self.watch(n, &beat);
+            self.watch(&beat);
         }
         if frames && let Some(bytes) = self.nodes[n].tap.beat(&beat) {
             sink.event(clock, n, &Event::Sent { back, bytes });
@@ -232,7 +231,7 @@ impl World {
     }
 
     /// A SACK tells the sender the receiver's number; the drivers learn it here (QP-4).
-    fn watch(&mut self, n: usize, beat: &WireBeat) {
+    fn watch(&mut self, beat: &WireBeat) {
         let mut b = [0; 96];
         beat.data.to_bytes(&mut b);
         if beat.bytes >= 90 && b[42] == 0xdc {
