@@ -153,7 +153,7 @@ impl Digest {
         for pair in words.chunks(2) {
             let low = u64::from(pair[0]);
             let word = low | pair.get(1).map_or(0, |high| u64::from(*high) << 32);
-            let mixed = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15_f39c;
+            let mixed = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
             hash = (mixed as u64) ^ (mixed >> 64) as u64;
         }
         self.0 = hash;

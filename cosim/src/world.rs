@@ -79,6 +79,7 @@ impl World {
         for (d, peer) in self.settings.nics.iter().enumerate() {
             writes.push((index::PEER + d as u16, peer_value(ip(peer.address), true)));
         }
+        self.nodes[n].host.memory.map(CQ_BASE, (CQE_BYTES as u64) << CQ_LOG2);
         for (at, value) in writes {
             let addr = BAR + register_offset(at);
             self.nodes[n].host.post(1, addr, &value.to_le_bytes());
