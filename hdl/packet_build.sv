@@ -288,7 +288,8 @@ module packet_build
   `ASSERT(QueryWaits_A, query_valid_o && !query_ready_i |=> query_valid_o && $stable(query_group_o))
   `ASSERT(DataWaits_A, data_valid_o && !data_ready_i |=> data_valid_o && $stable(data_dest_o))
   `ASSERT(BuildWaits_A, build_valid_o && !build_ready_i |=> build_valid_o && $stable(build_psn_o))
-  `ASSERT(RecWaits_A, rec_valid_o && !rec_ready_i |=> rec_valid_o && $stable(regs_q.seg))
+  `ASSERT(RecWaits_A, rec_valid_o && !rec_ready_i |=> rec_valid_o && $stable(rec_psn_o) &&
+                      $stable(rec_slot_o) && $stable(rec_len_o) && $stable(rec_msg_o))
   `ASSERT(FrameWaits_A, frame_valid_o && !frame_ready_i |=> frame_valid_o && $stable(frame_o))
 
   // A packet is logged as its frame goes out.

@@ -131,7 +131,8 @@ module packet_parse
   logic  opcode_known;
 
   assign is_pfc  = ethertype == ETHERTYPE_PFC;
-  assign is_data = opcode inside {OP_FIRST, OP_MIDDLE, OP_LAST, OP_ONLY};
+  assign is_data = opcode == OP_FIRST || opcode == OP_MIDDLE || opcode == OP_LAST ||
+                   opcode == OP_ONLY;
 
   always_comb begin
     kind         = KindData;

@@ -427,4 +427,25 @@ mod tests {
         let cc = CcState { service: 1, ooo: 0x7fff, penalty: 0x7f, rcvd: 0x01_0203 };
         assert_eq!(cc.bytes(), [0, 1, 0x7f, 0xff, 0x7f, 1, 2, 3]);
     }
+
+    #[test]
+    fn neth_and_peth_by_hand() {
+        let neth = Neth {
+            reason: 0x0b,
+            entropy: 0x0145,
+            receiver_qpn: Qpn(0x0a_0b0c),
+            sender_pdc: 0x0d0e,
+            psn: Psn(0x11_2233),
+            timestamp: 0x4455,
+        };
+        let want = [
+            0x20, 0, 0x0b, 0, 0, 0, 0x01, 0x45, 0x0b, 0x0c, 0x0d, 0x0e, 0x0a, 0x11, 0x22, 0x33,
+            0x20, 0, 0x44, 0x55,
+        ];
+        assert_eq!(neth.bytes(), want);
+        let peth = Peth { probe_id: 0x0102, own_pdc: 0x0304, peer_pdc: 0x0506, timestamp: 0x0708 };
+        assert_eq!(peth.bytes(), [0x30, 0, 0, 0, 1, 2, 0, 0, 3, 4, 5, 6, 7, 8, 0, 1]);
+        let reth = Reth { raddr: 0x0102_0304_0506_0708, rkey: 0x090a_0b0c, msg_len: 0x0d0e_0f10 };
+        assert_eq!(reth.bytes(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    }
 }
