@@ -301,7 +301,7 @@ module pcie_link
     if (free) begin
       regs_d.busy      = begins;
       regs_d.read_last = rhead_valid_i && rhead_ready_o;
-    end else begin
+    end else if (regs_q.left > 26'(cfg_pcie_rate_i)) begin
       regs_d.left = regs_q.left - 26'(cfg_pcie_rate_i);
     end
     if (begins) begin
