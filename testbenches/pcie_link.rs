@@ -466,7 +466,7 @@ fn pci_2_pci_4_pci_6_directed_rows() -> Result<(), Mismatch> {
         play(file, &mut Bench::after_reset(&Sizes::DEFAULT, 1, RATE))?;
     }
     let mut bench = Bench::after_reset(&Sizes::DEFAULT, 1, RATE);
-    (bench.i.cfg_tx_hdr_buf, bench.i.cfg_tx_data_buf) = (47, 64);
+    (bench.i.cfg_tx_hdr_buf, bench.i.cfg_tx_data_buf) = (32, 64);
     play("room_exactly_enough.txt", &mut bench)
 }
 
