@@ -25,6 +25,9 @@
 // that ends exactly with a clock; a spare over the next cost; 32, 33 and 129 DWs; the wrap of the
 // rows; 4,096 rows and 1,024 headers held. Limits: one TLP starts a clock; a rate over 512,000
 // units (64 B a clock) makes long TLPs wait for their rows; 255 DWs a TLP.
+//
+// It is longer than a module should be: the accounting of room needs both ends of the buffer, and
+// nine groups of ports take a third of it.
 
 `include "assert.svh"
 
