@@ -71,14 +71,12 @@ fn port(bytes: &[u8]) -> Wide<2> {
 /// The header as words in text, DW0 first; three or four.
 fn text(hdr: Wide<2>) -> String {
     let [low, high] = hdr.0;
-    let long = low >> 29 & 1 == 1;
-    let mut out = format!("{:08x}_{:08x}_{:08x}", low as u32, low >> 32, high as u32);
-    if long {
-        out += &format!("_{:08x}", high >> 32);
-    } else {
-        assert_eq!(high >> 32, 0, "DW3 of a 3-DW header");
+    let three = format!("{:08x}_{:08x}_{:08x}", low as u32, low >> 32, high as u32);
+    if low >> 29 & 1 == 1 {
+        return format!("{three}_{:08x}", high >> 32);
     }
-    out
+    assert_eq!(high >> 32, 0, "DW3 of a 3-DW header");
+    three
 }
 
 /// What is wanted of one TLP.
