@@ -77,8 +77,9 @@ fn sack_then_ack() -> Result<(), Mismatch> {
         row.expect("resv", if out.cresv_valid { &bytes } else { "." });
         row.expect("fvalid", u8::from(out.frame_valid));
         row.expect("len", out.frame.len);
-        let hex: String = header(&out.frame).iter().map(|b| format!("{b:02x}")).collect();
-        row.expect("hdr", hex);
+        if row.text("hdr") != "-" {
+            assert_eq!(header(&out.frame), row.bytes("hdr"), "row in line {}", row.line());
+        }
     }
     Ok(())
 }

@@ -292,21 +292,21 @@ fn differences_from_20_bases() -> Result<(), Mismatch> {
         // InitialPSN is the base: nothing in order yet, then five packets given, two acknowledged.
         for (given, cum) in [(0, -1), (5, -1), (5, 1), (5, 4)] {
             for kind in [Kind::Ack, Kind::Sack, Kind::Nack] {
-                let around = [given, cum].map(|from| BORDERS.map(|d| d.wrapping_add(from as u32)));
-                for psn in around.concat() {
+                let around = [given, cum].map(|from| BORDERS.map(|d| psn(from).plus(d)));
+                for offset in around.concat() {
                     let qpn = Qpn::new(n as u16 + 1, n as u8);
-                    let (given, cum) = (i64::from(base) + given, i64::from(base) + cum);
-                    bench.open(qpn, Connection { ip: PEER, group: 7, given, cum });
-                    bench.frame(frame(kind, qpn, base.wrapping_add(psn)))?;
+                    let base = i64::from(base);
+                    let c = Connection { ip: PEER, group: 7, given: base + given, cum: base + cum };
+                    bench.open(qpn, c);
+                    let named = psn(base).plus(offset.0);
+                    bench.frame(frame(kind, qpn, named.0))?;
+                    // The outcome without the base: the PSN is 1 to 2^23 below the next to give.
+                    let below = (given - i64::from(offset.0)).rem_euclid(1 << 24);
+                    let legal = (1..=1 << 23).contains(&below);
+                    let moved = legal && kind != Kind::Nack && given - below > cum;
+                    let expected = base + if moved { given - below } else { cum };
                     let after = bench.table[&qpn.0].cum;
-                    // From the base alone, and by the difference alone.
-                    let named = i64::from((psn << 8).cast_signed() >> 8);
-                    let legal = ((psn.wrapping_sub((given - i64::from(base)) as u32)) << 8)
-                        .cast_signed()
-                        < 0;
-                    let moved = legal && kind != Kind::Nack && named > cum - i64::from(base);
-                    let expected = if moved { i64::from(base) + named } else { cum };
-                    assert_eq!(after, expected, "{kind:?} {psn:#x} from {base:#x}");
+                    assert_eq!(after, expected, "{kind:?} of {named:?} from {base:#x}");
                 }
             }
         }
@@ -425,7 +425,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if rng.percent(30) {
                 let c = bench.sender.qps.get_mut(&qpn.0).expect("open");
                 if c.given - c.cum < 12 && (bench.due.is_empty() || bench.pair.regs().qpn != qpn) {
-                    c.given += rng.between(1, 3) as i64;
+                    c.given += rng.between(1, 3).cast_signed();
                     bench.table.insert(qpn.0, *c);
                 }
             }
@@ -433,7 +433,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 let c = bench.sender.qps[&qpn.0];
                 let from = rng.pick(&[c.given, c.cum, c.given, c.cum + 1]);
                 let near = i64::from(rng.pick(&BORDERS));
-                let inside = rng.between(0, (c.given - c.cum) as u64) as i64;
+                let inside = rng.below((c.given - c.cum).cast_unsigned() + 1).cast_signed();
                 let named = if rng.percent(40) { from + near } else { c.cum + inside };
                 let kinds = [Kind::Ack, Kind::Ack, Kind::Sack, Kind::Sack, Kind::Nack, Kind::Probe];
                 let mut bytes = [0; 28];

@@ -473,7 +473,7 @@ fn lives_of_a_number() -> Result<(), Mismatch> {
 fn differences_from_20_bases() -> Result<(), Mismatch> {
     let mut bench = Bench::swept(&Sizes::SMALL, 2)?;
     let mut i = levels(&Sizes::SMALL);
-    let mut sender = 0x0001_01;
+    let mut sender = 0x101;
     for base in BASES {
         i.cfg_initial_psn = Psn(base);
         let cum = base.wrapping_sub(1);
