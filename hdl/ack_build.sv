@@ -240,6 +240,6 @@ module ack_build
 
   // No frame without its reservation, no reservation without room.
   `ASSERT(Reserved_A, cresv_valid_o |-> frame_valid_o && cresv_bytes_o == frame_o.len)
-  `ASSERT(RoomFirst_A, !cresv_valid_o ##1 cresv_valid_o |-> $past(ctl_free_i) >= 32'(cresv_bytes_o))
+  `ASSERT(RoomFirst_A, cresv_valid_o |-> $past(ctl_free_i) >= 32'(cresv_bytes_o))
 
 endmodule

@@ -423,9 +423,11 @@ module rx_track
           regs_d.close_turn = close_valid_i;
 
           // The side.
-          regs_d.rctx_we    = regs_q.drop == DropNone && (regs_q.create || counts);
-          regs_d.rctx_waddr = regs_q.slot;
-          regs_d.rctx_wdata = counts ? after : side;
+          if (counts || (regs_q.create && regs_q.drop == DropNone)) begin
+            regs_d.rctx_we    = 1'b1;
+            regs_d.rctx_waddr = regs_q.slot;
+            regs_d.rctx_wdata = counts ? after : side;
+          end
           if (regs_q.create && regs_q.drop == DropNone) begin
             if (32'(regs_q.fresh) < QPS) begin
               regs_d.fresh = regs_q.fresh + 9'd1;

@@ -1,5 +1,7 @@
 //! Every bench, in one program: a line for each block.
 
+mod ack_build;
+mod ack_take;
 mod csr;
 mod egress_arbiter;
 mod ingress_pool;
@@ -8,5 +10,6 @@ mod packet_parse;
 mod pcie_link;
 mod ram_1r1w;
 mod ram_fifo;
+mod rx_track;
 mod stream_fifo;
 mod tlp_engine;

@@ -183,10 +183,9 @@ impl Block for Regs {
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        self.state == State::First
-            && !i.answer_valid
-            && !self.cresv_valid
-            && !(self.frame_valid && i.frame_ready)
+        let taken = self.frame_valid && i.frame_ready;
+        let waits = self.state == State::First && !i.answer_valid;
+        waits && !taken && !self.cresv_valid
     }
 }
 

@@ -2,9 +2,9 @@
 //! tells `window`, `qp_table`, `tx_scheduler` and `completion`.
 //!
 //! Twin of `hdl/ack_take.sv`. ACK-2, SACK-5 (cumulative part), QP-4, SEG-4, CPL-1.
-//! One frame at a time, taken when idle. Without partners' waits a frame takes 5 clocks, 1 + L more
-//! for each PSN it retires (L from a retire request to its response) and 3 where the QP's record
-//! changes; its ACK a clock more. A response of `replay_store` waits here while the window is busy.
+//! One frame at a time, taken when idle. Without partners' waits a frame takes 4 clocks, an ACK 5;
+//! 2 more where the QP's record changes, and 1 + n (1 + L) more to retire n packets, L clocks from a
+//! request to its response. A response of `replay_store` waits here while the window is busy.
 //!
 //! A frame whose PSN is at or above the next one to give (given), as a signed 24-bit difference
 //! with 0x800000 below, is ignored whole and counted as `DropPsn`; one for no open QP of that peer

@@ -414,18 +414,17 @@ impl Block for Regs {
             State::Judge => self.deliver_valid || self.answer_valid,
             _ => false,
         };
-        waits
-            && !(self.deliver_valid && i.deliver_ready)
-            && !(self.answer_valid && i.answer_ready)
-            && !self.peer_we
-            && !self.rctx_we
-            && !self.drop_valid
-            && !self.recv_valid
-            && !self.created_valid
-            && !self.closed_valid
-            && !self.dup_valid
-            && !self.rel2_valid
-            && !self.relt_valid
+        let taken = self.deliver_valid && i.deliver_ready || self.answer_valid && i.answer_ready;
+        let events = self.peer_we
+            || self.rctx_we
+            || self.drop_valid
+            || self.recv_valid
+            || self.created_valid
+            || self.closed_valid
+            || self.dup_valid
+            || self.rel2_valid
+            || self.relt_valid;
+        waits && !taken && !events
     }
 }
 
