@@ -251,7 +251,7 @@ module tx_scheduler
   logic  ready;  // it has data and its PSN window is open
   always_comb begin
     was = qctx_rdata_i;
-    if (post_open_i && regs_q.state == PostLink) begin
+    if (post_open_i && (regs_q.state == PostCtx || regs_q.state == PostLink)) begin
       was      = '0;
       was.dest = post_dest_i;
       was.next = cfg_initial_psn_i;
@@ -298,12 +298,16 @@ module tx_scheduler
     smsg_we_o    = 1'b0;
     smsg_waddr_o = '0;
     smsg_wdata_o = '0;
-    smsg_re_o    = regs_q.state == Fetch || regs_q.state == PostCtx;
+    smsg_re_o    = 1'b0;
     smsg_raddr_o = '0;
     unique case (regs_q.state)
-      Fetch: smsg_raddr_o = 32'(qctx_rdata_i.head);
+      Fetch: begin
+        smsg_re_o    = 1'b1;
+        smsg_raddr_o = 32'(was.head);
+      end
       PostCtx: begin
-        smsg_raddr_o = 32'(qctx_rdata_i.tail);
+        smsg_re_o    = was.queued;
+        smsg_raddr_o = was.queued ? 32'(was.tail) : '0;
         smsg_we_o    = 1'b1;
         smsg_waddr_o = 32'(post_msg_i);
         smsg_wdata_o = {post_laddr_i, post_raddr_i, post_rkey_i, post_len_i, post_msn_i, 10'd0};

@@ -381,8 +381,10 @@ impl Block for Regs {
                     msn: i.post_msn,
                     next: 0,
                 };
-                o.smsg_re = true;
-                o.smsg_raddr = u32::from(i.qctx_rdata.tail);
+                if i.qctx_rdata.queued && !i.post_open {
+                    o.smsg_re = true;
+                    o.smsg_raddr = u32::from(i.qctx_rdata.tail);
+                }
             }
             State::PostLink => {
                 o.post_ready = true;
