@@ -248,12 +248,12 @@ module port_tx
     regs_d.wire_valid = leave;
     if (leave) begin
       if (sum_size == 8'd0) begin
-        fcs = 1024'(~regs_q.crc) >> {3'd4 - regs_q.sum_left[2:0], 3'd0};
+        fcs = {992'd0, ~regs_q.crc} >> {3'd4 - regs_q.sum_left[2:0], 3'd0};
       end else begin
         crc = fcs_beat(regs_q.sum_sop ? FCS_INIT : regs_q.crc, regs_q.sum_beat);
         if (sum_size < 8'd128) begin
           crc = fcs_undo(crc, 7'(8'd128 - sum_size));
-          fcs = 1024'(~crc) << {sum_size, 3'd0};
+          fcs = {992'd0, ~crc} << {sum_size, 3'd0};
         end
         regs_d.crc = crc;
       end

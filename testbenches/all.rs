@@ -10,6 +10,8 @@ mod packet_parse;
 mod path_select;
 mod payload_write;
 mod pcie_link;
+mod port_rx;
+mod port_tx;
 mod ram_1r1w;
 mod ram_fifo;
 mod replay_store;

@@ -242,7 +242,7 @@ impl Regs {
             (true, true) => i16::from(tag.bytes) - 4 - 64 - i16::from(shift),
             (false, true) => i16::from(tag.bytes) - 4 + 64 - i16::from(shift),
         };
-        (at_hand.max(0) as u16).div_ceil(64) as u8
+        at_hand.max(0).cast_unsigned().div_ceil(64) as u8
     }
 
     /// One word of the oldest beat, or all of it when it has none.
