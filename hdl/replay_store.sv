@@ -171,14 +171,9 @@ module replay_store
   assign rec_wdata_o = build_valid_i
       ? {build_len_i, build_last_i, build_group_i, build_msg_i} : '0;
 
-  always_comb begin
-    map_re_o    = regs_q.state == Idle && (retire_valid_i || final_valid_i);
-    map_raddr_o = '0;
-    if (map_re_o) begin
-      map_raddr_o = retire_valid_i ? place(retire_qp_i, retire_psn_i)
-                                   : place(final_qp_i, final_psn_i);
-    end
-  end
+  assign map_re_o    = regs_q.state == Idle && (retire_valid_i || final_valid_i);
+  assign map_raddr_o = !map_re_o ? '0 : retire_valid_i ? place(retire_qp_i, retire_psn_i)
+                                                       : place(final_qp_i, final_psn_i);
 
   assign rec_re_o    = regs_q.state == Retire;
   assign rec_raddr_o = rec_re_o ? {22'd0, map_rdata_i} : '0;

@@ -9,12 +9,12 @@ package sched_pkg;
   // A QP: PSNs and the queue of its messages not issued to the end.
   typedef struct packed {
     dest_t       dest;
-    logic        queued;  // the queue is not empty; then `head` to `tail` and `sent` count
+    logic        queued;  // the queue is not empty: `head` to `tail`
     msg_t        head;
     msg_t        tail;
     psn_t        next;    // the PSN that its next segment gets
     psn_t        cum;     // acknowledged up to and with this one
-    logic [31:0] sent;    // bytes of the head message that are issued
+    logic [31:0] sent;    // bytes of the head message that are issued; 0 between messages
   } qctx_t;
 
   // A message as posted, and the one after it in the QP's queue.
@@ -86,7 +86,6 @@ package sched_pkg;
     after_post = ctx;
     if (!ctx.queued) begin
       after_post.head = msg;
-      after_post.sent = '0;
     end
     after_post.tail   = msg;
     after_post.queued = 1'b1;
