@@ -61,9 +61,9 @@ package sched_pkg;
   // SCH-3: the next QP after `from`, ascending and cyclic up to and with the one last served.
   function automatic choice_t choose(work_t work, qp_t from, logic wrapped);
     logic [255:0] above;  // QPs above `from`
-    logic [255:0] upto;   // QPs up to the one last served
+    logic [255:0] upto;  // QPs up to the one last served
     above = {256{1'b1}} << from << 1;
-    upto  = ~({256{1'b1}} << work.last << 1);
+    upto = ~({256{1'b1}} << work.last << 1);
     choose.wrapped = wrapped || (work.qps & above) == '0;
     if (wrapped) begin
       above &= upto;
