@@ -1,4 +1,5 @@
 //! Every bench, in one program: a line for each block.
 
 mod csr;
+mod doorbell;
 mod ram_1r1w;
