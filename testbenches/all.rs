@@ -2,4 +2,5 @@
 
 mod csr;
 mod doorbell;
+mod qp_table;
 mod ram_1r1w;
