@@ -1,5 +1,6 @@
 //! Every bench, in one program: a line for each block.
 
+mod completion;
 mod csr;
 mod doorbell;
 mod qp_table;
