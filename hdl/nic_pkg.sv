@@ -140,6 +140,23 @@ package nic_pkg;
     dest_t       dest;
   } delivery_t;
 
+  // One beat of a TLP on the bus: the header beside the data, which starts at DW 0.
+  typedef struct packed {
+    logic         sop;
+    logic         eop;
+    logic [127:0] hdr;   // DW 0 in bits 31:0; valid with sop
+    logic [7:0]   dws;   // DWs of data in this beat
+    beat_t        data;
+  } tlp_beat_t;
+
+  // One write of the host to the NIC's pages.
+  typedef struct packed {
+    logic [63:0] addr;
+    logic [10:0] len;   // bytes of the whole DWs written
+    logic        full;  // every byte is enabled
+    word_t       data;  // the first 64 B
+  } page_write_t;
+
   // Kinds of completion, as in a CQE's byte 0.
   typedef enum logic [1:0] {
     CqeSend  = 2'd0,

@@ -4,6 +4,8 @@
 //! little-endian. Nothing here is a block: `csr`, `doorbell`, `completion` and the host's side of
 //! the environment all read these layouts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::types::{Cqe, Qpn, Refuse};
 
 /// Bytes of the BAR; address bits above are the host's choice.
@@ -41,7 +43,7 @@ pub const RESERVED_OPEN: [u64; 8] =
 pub const RESERVED_CLOSE: [u64; 8] = [0xff00_0000_ffff_ff00, !0, !0, !0, !0, 0, !0, !0];
 
 /// A work request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Wqe {
     /// Byte 0: what to do.
     pub opcode: u8,

@@ -17,7 +17,9 @@ pub type Beat = Wide<16>;
 pub const BYTE_UNITS: u64 = 8_000;
 
 /// A packet sequence number, modulo 2^24.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct Psn(pub u32);
 
 impl Psn {
@@ -57,7 +59,9 @@ impl Bits for Psn {
 }
 
 /// A QP number: generation:16 slot:8 (QP-5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct Qpn(pub u32);
 
 impl Qpn {
@@ -330,6 +334,35 @@ pub struct Delivery {
     /// The peer.
     #[bits(6)]
     pub dest: u8,
+}
+
+/// One beat of a TLP on the bus: the header beside the data, which starts at DW 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
+pub struct TlpBeat {
+    /// First beat of its TLP.
+    pub sop: bool,
+    /// Last beat of its TLP.
+    pub eop: bool,
+    /// DW 0 in bits 31:0; valid with `sop`.
+    pub hdr: Wide<2>,
+    /// DWs of data in this beat.
+    pub dws: u8,
+    /// The data.
+    pub data: Beat,
+}
+
+/// One write of the host to the NIC's pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
+pub struct PageWrite {
+    /// Where.
+    pub addr: u64,
+    /// Bytes of the whole DWs written.
+    #[bits(11)]
+    pub len: u16,
+    /// Every byte is enabled.
+    pub full: bool,
+    /// The first 64 B.
+    pub data: Word,
 }
 
 /// Kinds of completion, as in a CQE's byte 0.

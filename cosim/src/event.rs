@@ -1,0 +1,195 @@
+//! What a run tells its recorders.
+
+use rtl_model::nic::Nic;
+use rtl_model::types::{Cqe, Drop, Refuse};
+use serde::{Deserialize, Serialize};
+
+use crate::host::LinkEvent;
+
+/// An event of one NIC, in the clock in which its block shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// A QP's side was opened (QP-2, QP-4).
+    QpCreated {
+        /// Its number at this NIC.
+        qpn: u32,
+        /// True for the sender's side.
+        sender: bool,
+        /// The peer's address index.
+        dest: u8,
+    },
+    /// A QP's side was closed (QP-5).
+    QpClosed {
+        /// Its number at this NIC.
+        qpn: u32,
+        /// True for the sender's side.
+        sender: bool,
+    },
+    /// A message was posted (QP-2).
+    Posted {
+        /// QP.
+        qpn: u32,
+        /// Messages of the QP before this one.
+        msn: u16,
+        /// Bytes.
+        bytes: u32,
+        /// The peer's address index.
+        dest: u8,
+    },
+    /// `SEND_COMPLETE` or `WQE_COMPLETE` (CPL-1).
+    Completed {
+        /// Which.
+        kind: Cqe,
+        /// QP.
+        qpn: u32,
+        /// Messages of the QP before this one.
+        msn: u16,
+        /// Bytes.
+        bytes: u32,
+    },
+    /// `RECV_COMPLETE`, at the arrival (RX-8).
+    Received {
+        /// QP.
+        qpn: u32,
+        /// Messages of the QP before this one.
+        msn: u16,
+    },
+    /// A frame was dropped (RX-1, RX-2 …).
+    Dropped(Drop),
+    /// A page write was refused.
+    Refused(Refuse),
+    /// A TLP from the host was bad (PCI-8); the reason is the block's.
+    BadTlp(u8),
+    /// A duplicate arrived (RX-7).
+    Duplicate,
+    /// A turn was refused for want of replay slots or tags (SEG-5).
+    Stalled {
+        /// True for slots, false for tags.
+        slots: bool,
+    },
+    /// The scheduler issued a fetch.
+    Segment {
+        /// Its PSN.
+        psn: u32,
+        /// Payload bytes.
+        len: u16,
+    },
+    /// A packet was built: its PSN is given.
+    Built {
+        /// Its PSN.
+        psn: u32,
+        /// ACK-request flag.
+        ack_request: bool,
+    },
+    /// Something moved on the PCIe link.
+    Link(LinkEvent),
+    /// A frame's serialisation ended.
+    Sent {
+        /// Units before the start of this clock.
+        back: u32,
+        /// The bytes, FCS included.
+        bytes: Vec<u8>,
+    },
+    /// A frame arrived.
+    Arrived {
+        /// Bytes.
+        len: u32,
+    },
+}
+
+/// Takes events as they come: clock, index of the NIC, event.
+pub trait Sink {
+    /// One event.
+    fn event(&mut self, clock: u64, nic: usize, event: &Event);
+
+    /// True when frames' bytes are wanted; they cost time to put together.
+    fn wants_frames(&self) -> bool {
+        true
+    }
+}
+
+/// Takes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nowhere;
+
+impl Sink for Nowhere {
+    fn event(&mut self, _clock: u64, _nic: usize, _event: &Event) {}
+    fn wants_frames(&self) -> bool {
+        false
+    }
+}
+
+/// Shows what a NIC's blocks say in this clock.
+pub fn events(nic: &Nic, mut see: impl FnMut(Event)) {
+    sender_events(nic, &mut see);
+    receiver_events(nic, &mut see);
+}
+
+fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let o = &nic.o;
+    let table = &o.qp_table;
+    if table.created_valid {
+        let (qpn, dest) = (table.created_qpn.0, table.created_dest);
+        see(Event::QpCreated { qpn, sender: true, dest });
+    }
+    if table.closed_valid {
+        see(Event::QpClosed { qpn: table.closed_qpn.0, sender: true });
+    }
+    let bell = &o.doorbell;
+    if bell.post_sched_valid && nic.i.doorbell.post_sched_ready {
+        let (qpn, msn, bytes, dest) = (bell.post_qpn.0, bell.post_msn, bell.post_len, bell.post_dest);
+        see(Event::Posted { qpn, msn, bytes, dest });
+    }
+    if bell.refuse_valid {
+        see(Event::Refused(bell.refuse_code));
+    }
+    let done = &o.completion;
+    if done.log_valid && matches!(done.log_kind, Cqe::Send | Cqe::Wqe) {
+        let (qpn, msn, bytes) = (done.log_qpn.0, done.log_msn, done.log_len);
+        see(Event::Completed { kind: done.log_kind, qpn, msn, bytes });
+    }
+    for (stalled, slots) in [(o.tx_scheduler.stall_slots, true), (o.tx_scheduler.stall_tags, false)] {
+        if stalled {
+            see(Event::Stalled { slots });
+        }
+    }
+    if o.packet_build.built_valid {
+        let (psn, ack_request) = (o.packet_build.built_psn.0, o.packet_build.built_ack_req);
+        see(Event::Built { psn, ack_request });
+    }
+}
+
+fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let o = &nic.o;
+    let track = &o.rx_track;
+    if track.created_valid {
+        let (qpn, dest) = (track.created_qpn.0, track.created_dest);
+        see(Event::QpCreated { qpn, sender: false, dest });
+    }
+    if track.closed_valid {
+        see(Event::QpClosed { qpn: track.closed_qpn.0, sender: false });
+    }
+    if track.recv_valid {
+        see(Event::Received { qpn: track.recv_qpn.0, msn: track.recv_msn });
+    }
+    if track.dup_valid {
+        see(Event::Duplicate);
+    }
+    for (dropped, reason) in [
+        (o.ingress_pool.drop_valid, o.ingress_pool.drop_reason),
+        (track.drop_valid, track.drop_reason),
+        (o.ack_take.drop_valid, o.ack_take.drop_reason),
+    ] {
+        if dropped {
+            see(Event::Dropped(reason));
+        }
+    }
+    for (bad, reason) in [
+        (o.tlp_parse.bad_valid, o.tlp_parse.bad_reason),
+        (o.payload_fetch.bad_valid, 0x10 | o.payload_fetch.bad_reason),
+    ] {
+        if bad {
+            see(Event::BadTlp(reason));
+        }
+    }
+}

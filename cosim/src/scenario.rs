@@ -1,0 +1,291 @@
+//! Scenarios: TOML in, checked settings out, every refusal with file, line, key and rule.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use toml::Spanned;
+
+use crate::units::{Decimal, Rate, Size, Time};
+
+/// A scenario that cannot be run.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{file}:{line}: {key}: {what}{}", rule.map(|r| format!(" ({r})")).unwrap_or_default())]
+pub struct ScenarioError {
+    /// The scenario's path.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// The key, or what stands in its place.
+    pub key: String,
+    /// What is wrong with it.
+    pub what: String,
+    /// The rule that says so.
+    pub rule: Option<&'static str>,
+}
+
+/// Core clock: picoseconds of a clock.
+pub const CLK_PS: u64 = 1_000;
+
+/// The file as it stands.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// What it shows.
+    #[serde(default)]
+    pub about: String,
+    /// Seed of everything random.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Simulated time after which the run is given up.
+    pub limit: Spanned<Time>,
+    /// Sizes of the build: `default` or `small`.
+    #[serde(default)]
+    pub build: Build,
+    /// Attributes of every NIC that does not say otherwise.
+    #[serde(default)]
+    pub defaults: Nic,
+    /// The NICs, in order.
+    #[serde(default)]
+    pub nic: Vec<Spanned<Nic>>,
+    /// Messages to post.
+    #[serde(default)]
+    pub message: Vec<Spanned<Message>>,
+    /// What a host does that it should not.
+    #[serde(default)]
+    pub fault: Vec<Spanned<Fault>>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Sizes by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Build {
+    /// 256 QPs, 1,024 PSNs.
+    #[default]
+    Default,
+    /// 16 QPs, 128 PSNs.
+    Small,
+}
+
+/// The egress scheduling types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Scheduling {
+    /// The highest class with a frame.
+    #[default]
+    StrictPriority,
+}
+
+/// A buffer's attributes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+pub struct Buffer {
+    /// Bytes of all pools.
+    pub total_buffer_size: Option<Spanned<Size>>,
+    /// Share of each class, exact decimals.
+    pub pool_allocation_vector: Option<Spanned<Vec<toml::Value>>>,
+    /// Which class sends next; egress only.
+    pub queue_scheduling_type: Option<Spanned<Scheduling>>,
+}
+
+/// A link end's attributes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+pub struct Pcie {
+    /// Lanes.
+    pub lane_count: Option<Spanned<u64>>,
+    /// Rate of a lane.
+    pub lane_bps: Option<Spanned<Rate>>,
+    /// Header bytes that can wait for the link.
+    #[serde(rename = "TXHeaderBufferSize")]
+    pub tx_header_buffer_size: Option<Spanned<Size>>,
+    /// Payload bytes that can wait for the link.
+    #[serde(rename = "TXDataBufferSize")]
+    pub tx_data_buffer_size: Option<Spanned<Size>>,
+    /// Read completion boundary of the host: 64 or 128.
+    #[serde(rename = "RCB")]
+    pub rcb: Option<Spanned<u64>>,
+    /// From a request's end to its completion's start.
+    pub latency: Option<Spanned<Time>>,
+}
+
+/// A NIC's attributes, by the names of the sources.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+pub struct Nic {
+    /// Its name in messages and records.
+    #[serde(rename = "name")]
+    pub name: Option<Spanned<String>>,
+    /// Its IPv4 address.
+    #[serde(rename = "address")]
+    pub address: Option<Spanned<String>>,
+    /// Largest payload of a packet.
+    #[serde(rename = "MSS")]
+    pub mss: Option<Spanned<u64>>,
+    /// PSN window.
+    #[serde(rename = "MaxPSNRange")]
+    pub max_psn_range: Option<Spanned<u64>>,
+    /// First PSN of a QP.
+    #[serde(rename = "InitialPSN")]
+    pub initial_psn: Option<Spanned<u64>>,
+    /// Link rate.
+    pub data_rate: Option<Spanned<Rate>>,
+    /// From the end of serialisation to arrival.
+    pub delay: Option<Spanned<Time>>,
+    /// Largest window, in full packets.
+    pub max_congestion_window: Option<Spanned<u64>>,
+    /// One group for each destination.
+    #[serde(rename = "QPGroupsEnabled")]
+    pub qp_groups_enabled: Option<bool>,
+    /// First transmissions may be trimmed.
+    pub trimming_enabled: Option<bool>,
+    /// Retransmissions have a codepoint of their own.
+    #[serde(rename = "UseDistinctDSCPForRetransmits")]
+    pub use_distinct_dscp_for_retransmits: Option<bool>,
+    /// Completion entries take time on the link.
+    pub cqe_on_link: Option<bool>,
+    /// From a completion to the host's close.
+    pub close_delay: Option<Spanned<Time>>,
+    /// Transmit buffer.
+    #[serde(default)]
+    pub egress_buffer_manager: Buffer,
+    /// Receive buffer.
+    #[serde(default)]
+    pub ingress_buffer_manager: Buffer,
+    /// The NIC's end of the PCIe link.
+    #[serde(default, rename = "PCIe")]
+    pub pcie: Pcie,
+    /// The host's end of the PCIe link.
+    #[serde(default, rename = "HostPCIe")]
+    pub host_pcie: Pcie,
+}
+
+/// One message, or many alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// Sender.
+    pub from: Spanned<String>,
+    /// Receiver.
+    pub to: Spanned<String>,
+    /// Bytes; with `most`, the least.
+    pub bytes: Spanned<Size>,
+    /// Bytes at most, drawn evenly.
+    pub most: Option<Spanned<Size>>,
+    /// How many.
+    #[serde(default = "one")]
+    pub count: u64,
+    /// How many of them may be posted and not complete; all, unless given.
+    pub outstanding: Option<Spanned<u64>>,
+    /// Posted no earlier, counted from the end of boot.
+    pub at: Option<Spanned<Time>>,
+    /// Low bits of the buffers' addresses, so that they are not aligned.
+    #[serde(default)]
+    pub offset: u64,
+    /// One QP for all of them instead of a new one each.
+    #[serde(default)]
+    pub one_qp: bool,
+}
+
+/// What a host or the network does that it should not.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The NIC that meets it.
+    pub nic: Spanned<String>,
+    /// What comes.
+    pub kind: FaultKind,
+    /// How often.
+    #[serde(default = "one")]
+    pub count: u64,
+    /// When the first comes, counted from the end of boot.
+    pub at: Option<Spanned<Time>>,
+}
+
+/// Kinds of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// Frames of random bytes, 0 to 200 of them.
+    GarbageFrames,
+    /// TLPs with random headers and 0 to 200 bytes.
+    GarbageTlps,
+    /// Doorbell writes with something wrong in each.
+    BadDoorbells,
+}
+
+/// A scenario's text, for turning places into lines.
+pub struct Source {
+    file: String,
+    text: String,
+}
+
+impl Source {
+    /// Reads and parses a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not TOML, or has an unknown key or a value of the wrong kind.
+    pub fn read(path: &Path) -> Result<(Self, File), ScenarioError> {
+        let file = path.display().to_string();
+        let text = fs::read_to_string(path).map_err(|e| ScenarioError {
+            file: file.clone(),
+            line: 0,
+            key: "scenario".into(),
+            what: format!("cannot be read: {e}"),
+            rule: None,
+        })?;
+        Self::parse(file, text)
+    }
+
+    /// Parses a text; `file` stands in errors.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn parse(file: String, text: String) -> Result<(Self, File), ScenarioError> {
+        let source = Self { file, text };
+        match toml::from_str(&source.text) {
+            Ok(parsed) => Ok((source, parsed)),
+            Err(e) => {
+                let span = e.span().unwrap_or(0..0);
+                let what = e.message().trim().to_owned();
+                Err(source.error(span.clone(), &source.key_at(&span), what, None))
+            }
+        }
+    }
+
+    /// The key of the line that a place lies in.
+    fn key_at(&self, span: &Range<usize>) -> String {
+        let start = self.text[..span.start].rfind('\n').map_or(0, |n| n + 1);
+        let line = self.text[start..].lines().next().unwrap_or("");
+        let key = line.split('=').next().unwrap_or("").trim();
+        if key.is_empty() { "scenario".into() } else { key.to_owned() }
+    }
+
+    /// An error at a place.
+    pub fn error(
+        &self,
+        span: Range<usize>,
+        key: &str,
+        what: impl Into<String>,
+        rule: Option<&'static str>,
+    ) -> ScenarioError {
+        let line = self.text[..span.start.min(self.text.len())].matches('\n').count() + 1;
+        ScenarioError { file: self.file.clone(), line, key: key.into(), what: what.into(), rule }
+    }
+}
+
+/// The share of a class as an exact decimal, from a number or a string.
+pub fn share(value: &toml::Value) -> Result<Decimal, String> {
+    match value {
+        toml::Value::Integer(n) => Decimal::parse(&n.to_string()),
+        // The shortest text that reads back as the number is what the file says.
+        toml::Value::Float(f) => Decimal::parse(&f.to_string()),
+        toml::Value::String(s) => Decimal::parse(s),
+        _ => Err("is not a number".into()),
+    }
+}

@@ -1,0 +1,477 @@
+//! A scenario's NICs with every attribute settled: what goes into registers and into the hosts.
+
+use std::collections::HashSet;
+use std::net::Ipv4Addr;
+
+use rtl_model::sizes::Sizes;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use crate::host::HostConfig;
+use crate::scenario::{
+    Buffer, Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, ScenarioError, Source, share,
+};
+use crate::units::{Rate, Size, Time};
+
+/// Bytes of headers and FCS around a payload (PKT-1).
+pub const WIRE_OVERHEAD: u64 = 78;
+/// Nominal bytes around a payload (SEG-3).
+pub const NOMINAL_OVERHEAD: u64 = 60;
+/// The largest control frame: a SACK (SACK-1).
+pub const SACK_WIRE: u64 = 94;
+/// The smallest frame: a cumulative ACK (ACK-1).
+const ACK_WIRE: u64 = 62;
+/// Words that the ingress buffer keeps for a frame that is still coming.
+const INGRESS_SPARE_WORDS: u64 = 130;
+
+/// One NIC and its host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NicSettings {
+    /// Name in records.
+    pub name: String,
+    /// IPv4 address.
+    pub address: Ipv4Addr,
+    /// Largest payload.
+    pub mss: u64,
+    /// PSN window.
+    pub range: u64,
+    /// First PSN.
+    pub initial_psn: u64,
+    /// Units a clock on the wire.
+    pub wire_rate: u64,
+    /// Units a clock from NIC to host.
+    pub pcie_rate: u64,
+    /// Clocks from the end of serialisation to arrival.
+    pub delay: u64,
+    /// Initial window, bytes.
+    pub window: u64,
+    /// One group for each destination.
+    pub groups: bool,
+    /// First transmissions may be trimmed.
+    pub trimming: bool,
+    /// Retransmissions have a codepoint of their own.
+    pub distinct_rtx: bool,
+    /// Completion entries take link time.
+    pub cqe_on_link: bool,
+    /// Clocks from a completion to the close.
+    pub close_delay: u64,
+    /// Egress pools, classes 0 and 1.
+    pub egress: [u64; 2],
+    /// Ingress pools, classes 0 and 1.
+    pub ingress: [u64; 2],
+    /// Header bytes that can wait for the PCIe link.
+    pub tx_header: u64,
+    /// Payload bytes that can wait for the PCIe link.
+    pub tx_data: u64,
+    /// The host's side.
+    pub host: HostConfig,
+}
+
+/// Messages of one entry.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MessageSettings {
+    /// Index of the sender.
+    pub from: usize,
+    /// Index of the receiver.
+    pub to: usize,
+    /// Least and most bytes.
+    pub bytes: (u64, u64),
+    /// How many.
+    pub count: u64,
+    /// Posted and not complete, at most.
+    pub outstanding: u64,
+    /// Clocks after boot.
+    pub at: u64,
+    /// Low address bits.
+    pub offset: u64,
+    /// All on one QP.
+    pub one_qp: bool,
+}
+
+/// A fault that a NIC meets.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FaultSettings {
+    /// Index of the NIC.
+    pub nic: usize,
+    /// What comes.
+    pub kind: FaultKind,
+    /// How often.
+    pub count: u64,
+    /// Clocks after boot.
+    pub at: u64,
+}
+
+/// A whole scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Clocks after which the run is given up.
+    pub limit: u64,
+    /// Sizes of the build.
+    pub sizes: Sizes,
+    /// The NICs.
+    pub nics: Vec<NicSettings>,
+    /// The messages.
+    pub messages: Vec<MessageSettings>,
+    /// The faults.
+    pub faults: Vec<FaultSettings>,
+}
+
+/// Checks a parsed scenario and settles its attributes.
+///
+/// # Errors
+/// At the first attribute that cannot work.
+pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
+    let sizes = match file.build {
+        Build::Default => Sizes::DEFAULT,
+        Build::Small => Sizes::SMALL,
+    };
+    let check = Check { source, sizes };
+    let limit = check.clocks("limit", Some(&file.limit), 0)?;
+    if limit == 0 {
+        return Err(source.error(file.limit.span(), "limit", "must be at least one clock", None));
+    }
+    let mut nics = Vec::new();
+    for nic in &file.nic {
+        let settled = check.nic(nic, &file.defaults)?;
+        check.unlike(nic, &settled, &nics)?;
+        nics.push(settled);
+    }
+    if nics.len() != 2 {
+        let what = format!("{} NICs: a scenario joins two", nics.len());
+        return Err(source.error(0..0, "nic", what, None));
+    }
+    let messages = file.message.iter().map(|m| check.message(m, &nics)).collect::<Result<_, _>>()?;
+    let mut faults = Vec::new();
+    for fault in &file.fault {
+        let f = fault.get_ref();
+        let nic = check.index("nic", &f.nic, &nics)?;
+        let at = check.clocks("at", f.at.as_ref(), 0)?;
+        faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
+    }
+    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults })
+}
+
+struct Check<'a> {
+    source: &'a Source,
+    sizes: Sizes,
+}
+
+/// The NIC's own attribute, else the defaults'.
+macro_rules! pick {
+    ($nic:expr, $defaults:expr, $($field:ident).+) => {
+        $nic.$($field).+.as_ref().or($defaults.$($field).+.as_ref())
+    };
+}
+
+impl Check<'_> {
+    fn error<T>(
+        &self,
+        at: &Spanned<T>,
+        key: &str,
+        what: impl Into<String>,
+        rule: &'static str,
+    ) -> ScenarioError {
+        self.source.error(at.span(), key, what, Some(rule))
+    }
+
+    fn number(
+        &self,
+        key: &str,
+        value: Option<&Spanned<u64>>,
+        default: u64,
+        legal: std::ops::RangeInclusive<u64>,
+        rule: &'static str,
+    ) -> Result<u64, ScenarioError> {
+        let Some(value) = value else { return Ok(default.min(*legal.end())) };
+        if legal.contains(value.get_ref()) {
+            return Ok(*value.get_ref());
+        }
+        let what =
+            format!("{} is not from {} to {}", value.get_ref(), legal.start(), legal.end());
+        Err(self.error(value, key, what, rule))
+    }
+
+    fn clocks(
+        &self,
+        key: &str,
+        value: Option<&Spanned<Time>>,
+        default: u64,
+    ) -> Result<u64, ScenarioError> {
+        let Some(value) = value else { return Ok(default) };
+        let ps = value.get_ref().0;
+        if ps % CLK_PS == 0 {
+            return Ok(ps / CLK_PS);
+        }
+        let what = format!("is not a whole number of clocks of {CLK_PS} ps");
+        Err(self.error(value, key, what, "architecture 2"))
+    }
+
+    /// Units a clock of a rate; `most` is what the bus can carry.
+    fn rate(&self, rate: u64, most: u64, rule: &'static str) -> Result<u64, (String, &'static str)> {
+        let units = u128::from(rate) * u128::from(CLK_PS);
+        if rate == 0 || units % 1_000_000_000 != 0 {
+            return Err((format!("{rate} bps is not a whole number of units a clock"), rule));
+        }
+        let units = (units / 1_000_000_000) as u64;
+        if units > most {
+            return Err((
+                format!("{rate} bps is more than the bus carries ({} Gbps)", most / 1_000),
+                rule,
+            ));
+        }
+        Ok(units)
+    }
+
+    fn wire_rate(&self, value: Option<&Spanned<Rate>>) -> Result<u64, ScenarioError> {
+        let Some(value) = value else { return Ok(400_000) };
+        // At most one frame starts a clock, and the smallest is a cumulative ACK.
+        let most = ACK_WIRE * rtl_model::types::BYTE_UNITS;
+        self.rate(value.get_ref().0, most, "PKT-2")
+            .map_err(|(what, rule)| self.error(value, "DataRate", what, rule))
+    }
+
+    fn pcie_rate(&self, end: &Pcie, defaults: &Pcie) -> Result<u64, ScenarioError> {
+        let lanes = end.lane_count.as_ref().or(defaults.lane_count.as_ref());
+        let bps = end.lane_bps.as_ref().or(defaults.lane_bps.as_ref());
+        let count = self.number("LaneCount", lanes, 16, 1..=32, "PCI-2")?;
+        let lane = bps.map_or(31_520_000_000, |b| b.get_ref().0);
+        // At most one TLP starts a clock: 30 B of payload and 34 B of overhead.
+        let most = 64 * rtl_model::types::BYTE_UNITS;
+        self.rate(count.saturating_mul(lane), most, "PCI-2").map_err(|(what, rule)| {
+            let span = lanes.map_or_else(|| bps.map_or(0..0, Spanned::span), Spanned::span);
+            self.source.error(span, "LaneCount × LaneBps", what, Some(rule))
+        })
+    }
+
+    fn size(
+        &self,
+        key: &str,
+        value: Option<&Spanned<Size>>,
+        default: u64,
+        legal: std::ops::RangeInclusive<u64>,
+        rule: &'static str,
+    ) -> Result<u64, ScenarioError> {
+        let Some(value) = value else { return Ok(default) };
+        let bytes = value.get_ref().0;
+        if legal.contains(&bytes) {
+            return Ok(bytes);
+        }
+        let what = format!("{bytes} B is not from {} to {} B", legal.start(), legal.end());
+        Err(self.error(value, key, what, rule))
+    }
+
+    /// The pools of classes 0 and 1 (BUF-1).
+    fn pools(
+        &self,
+        nic: &Buffer,
+        defaults: &Buffer,
+        total: u64,
+    ) -> Result<[u64; 2], ScenarioError> {
+        let size = nic.total_buffer_size.as_ref().or(defaults.total_buffer_size.as_ref());
+        let total = self.size("TotalBufferSize", size, total, 1..=1 << 30, "BUF-1")?;
+        let given = nic.pool_allocation_vector.as_ref();
+        let Some(vector) = given.or(defaults.pool_allocation_vector.as_ref()) else {
+            return Ok([total * 9 / 10, total / 10]);
+        };
+        let key = "PoolAllocationVector";
+        let mut pools = Vec::new();
+        for value in vector.get_ref() {
+            let share = share(value).map_err(|e| self.error(vector, key, e, "BUF-1"))?;
+            let ten = 10_u128.pow(share.places);
+            pools.push((u128::from(share.digits) * u128::from(total) / ten) as u64);
+        }
+        let used = pools.iter().take_while(|p| **p > 0).count();
+        if pools.len() > 8 || used < 2 || pools[used..].iter().any(|p| *p > 0) {
+            let what = "give at most 8 shares: at least classes 0 and 1, no 0 between them";
+            return Err(self.error(vector, key, what, "BUF-1"));
+        }
+        if used > 2 {
+            let what = "this build has pools for classes 0 and 1";
+            return Err(self.error(vector, key, what, "BUF-1"));
+        }
+        Ok([pools[0], pools[1]])
+    }
+
+    fn nic(&self, at: &Spanned<Nic>, d: &Nic) -> Result<NicSettings, ScenarioError> {
+        let n = at.get_ref();
+        let (name, address) = self.identity(at)?;
+        let mss = self.number("MSS", pick!(n, d, mss), 4096, 1..=8192, "SEG-1")?;
+        let psns = u64::from(self.sizes.psns);
+        let range =
+            self.number("MaxPSNRange", pick!(n, d, max_psn_range), 1024, 1..=psns, "SEG-2")?;
+        let packets = self.number(
+            "MaxCongestionWindow",
+            pick!(n, d, max_congestion_window),
+            108,
+            1..=100_000,
+            "CC-1",
+        )?;
+        let delay = self.clocks("Delay", pick!(n, d, delay), 100)?;
+        if delay == 0 {
+            let span = pick!(n, d, delay).map_or(0..0, Spanned::span);
+            return Err(self.source.error(span, "Delay", "must be at least a clock", Some("PKT-2")));
+        }
+        let pcie_rate = self.pcie_rate(&n.pcie, &d.pcie)?;
+        let settled = NicSettings {
+            name,
+            address,
+            mss,
+            range,
+            initial_psn: self.number(
+                "InitialPSN",
+                pick!(n, d, initial_psn),
+                0,
+                0..=0xff_ffff,
+                "QP-4",
+            )?,
+            wire_rate: self.wire_rate(pick!(n, d, data_rate))?,
+            pcie_rate,
+            delay,
+            window: packets * (mss + NOMINAL_OVERHEAD),
+            groups: pick!(n, d, qp_groups_enabled).copied().unwrap_or(true),
+            trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
+            distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),
+            cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
+            close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
+            egress: self.pools(&n.egress_buffer_manager, &d.egress_buffer_manager, 256_000)?,
+            ingress: self.pools(
+                &n.ingress_buffer_manager,
+                &d.ingress_buffer_manager,
+                (u64::from(self.sizes.ingress_words) * 64).min(4_000_000) / 10 * 10,
+            )?,
+            tx_header: self.size(
+                "TXHeaderBufferSize",
+                pick!(n, d, pcie.tx_header_buffer_size),
+                16_000,
+                16..=16_384,
+                "PCI-4",
+            )?,
+            tx_data: self.size(
+                "TXDataBufferSize",
+                pick!(n, d, pcie.tx_data_buffer_size),
+                256_000,
+                512..=256_000,
+                "PCI-4",
+            )?,
+            host: self.host(n, d, pcie_rate)?,
+        };
+        self.fits(at, &settled)?;
+        Ok(settled)
+    }
+
+    fn host(&self, n: &Nic, d: &Nic, nic_rate: u64) -> Result<HostConfig, ScenarioError> {
+        let rcb = pick!(n, d, host_pcie.rcb);
+        if let Some(rcb) = rcb.filter(|r| ![64, 128].contains(r.get_ref())) {
+            return Err(self.error(rcb, "RCB", "must be 64 or 128", "PCI-5"));
+        }
+        Ok(HostConfig {
+            rate: self.pcie_rate(&n.host_pcie, &d.host_pcie)?,
+            nic_rate,
+            rcb: rcb.map_or(128, |r| *r.get_ref()),
+            latency: self.clocks("Latency", pick!(n, d, host_pcie.latency), 0)?,
+        })
+    }
+
+    /// Configurations that would stop for ever, or that the memories cannot hold (BUF-2).
+    fn fits(&self, at: &Spanned<Nic>, s: &NicSettings) -> Result<(), ScenarioError> {
+        let full = s.mss + WIRE_OVERHEAD;
+        let ring = (u64::from(self.sizes.ingress_words) - INGRESS_SPARE_WORDS) * 64;
+        let refused = if s.egress[0] < full {
+            Some(("EgressBufferManager", format!("data pool of {} B < {full} B", s.egress[0])))
+        } else if s.egress[1] < SACK_WIRE {
+            let what = format!("control pool of {} B < {SACK_WIRE} B, a SACK", s.egress[1]);
+            Some(("EgressBufferManager", what))
+        } else if s.ingress[0] > ring && s.ingress[0] > u64::from(self.sizes.ingress_words) * 64 {
+            let what = format!("data pool of {} B > {ring} B of memory", s.ingress[0]);
+            Some(("IngressBufferManager", what))
+        } else {
+            None
+        };
+        refused.map_or(Ok(()), |(key, what)| Err(self.error(at, key, what, "BUF-2")))
+    }
+
+    fn identity(&self, at: &Spanned<Nic>) -> Result<(String, Ipv4Addr), ScenarioError> {
+        let nic = at.get_ref();
+        let Some(name) = &nic.name else {
+            return Err(self.error(at, "name", "a NIC needs a name", "QP-1"));
+        };
+        let Some(address) = &nic.address else {
+            return Err(self.error(at, "address", "a NIC needs an IPv4 address", "QP-1"));
+        };
+        let parsed = address.get_ref().parse().map_err(|_| {
+            let what = format!("`{}` is not an IPv4 address", address.get_ref());
+            self.error(address, "address", what, "QP-1")
+        })?;
+        Ok((name.get_ref().clone(), parsed))
+    }
+
+    fn unlike(
+        &self,
+        at: &Spanned<Nic>,
+        new: &NicSettings,
+        nics: &[NicSettings],
+    ) -> Result<(), ScenarioError> {
+        let names: HashSet<_> = nics.iter().map(|n| &n.name).collect();
+        if names.contains(&new.name) {
+            let what = format!("two NICs are called `{}`", new.name);
+            return Err(self.error(at, "name", what, "QP-1"));
+        }
+        if nics.iter().any(|n| n.address == new.address) {
+            let what = format!("two NICs have the address {}", new.address);
+            return Err(self.error(at, "address", what, "QP-1"));
+        }
+        Ok(())
+    }
+
+    fn index(
+        &self,
+        key: &str,
+        name: &Spanned<String>,
+        nics: &[NicSettings],
+    ) -> Result<usize, ScenarioError> {
+        nics.iter().position(|n| n.name == *name.get_ref()).ok_or_else(|| {
+            let what = format!("there is no NIC `{}`", name.get_ref());
+            self.error(name, key, what, "QP-1")
+        })
+    }
+
+    fn message(
+        &self,
+        at: &Spanned<Message>,
+        nics: &[NicSettings],
+    ) -> Result<MessageSettings, ScenarioError> {
+        let m = at.get_ref();
+        let (from, to) = (self.index("from", &m.from, nics)?, self.index("to", &m.to, nics)?);
+        if from == to {
+            return Err(self.error(&m.to, "to", "a NIC does not write to itself", "QP-1"));
+        }
+        let least = m.bytes.get_ref().0;
+        let most = m.most.as_ref().unwrap_or(&m.bytes);
+        if most.get_ref().0 > i32::MAX as u64 || most.get_ref().0 < least {
+            let what = format!("{} B is not from {least} to 2^31 - 1 B", most.get_ref().0);
+            return Err(self.error(most, "bytes", what, "QP-2"));
+        }
+        if m.offset > 4095 {
+            return Err(self.error(at, "offset", "must be below 4,096", "PCI-5"));
+        }
+        let outstanding = self.number(
+            "outstanding",
+            m.outstanding.as_ref(),
+            u64::from(self.sizes.msgs),
+            1..=u64::from(self.sizes.msgs),
+            "QP-2",
+        )?;
+        Ok(MessageSettings {
+            from,
+            to,
+            bytes: (least, most.get_ref().0),
+            count: m.count,
+            outstanding,
+            at: self.clocks("at", m.at.as_ref(), 0)?,
+            offset: m.offset,
+            one_qp: m.one_qp,
+        })
+    }
+}

@@ -1,0 +1,364 @@
+//! A scenario's whole state: NICs, hosts, wires, drivers. One value that can be copied and saved.
+//!
+//! The environment is a function of the golden NICs' outputs, the scenario and the seed. A clock
+//! is: every block drives its registers; hosts and wires take what is on the ports and give the
+//! inputs of this clock; readys; a check may look; the edge.
+
+use std::net::Ipv4Addr;
+
+use rtl_model::host_interface::{CQE_BYTES, CqeEntry, index, peer_value, register_offset};
+use rtl_model::nic::{self, Nic};
+use rtl_model::rng::Rng;
+use rtl_model::types::{Qpn, TlpBeat};
+use serde::{Deserialize, Serialize};
+
+use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
+use crate::event::{Event, Sink, events};
+use crate::fault::Faults;
+use crate::host::Host;
+use crate::settings::{NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
+use crate::wire::{Assembler, Wire, WireBeat};
+
+/// One NIC with its host and the wire to its port.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Node {
+    /// The golden NIC.
+    pub nic: Nic,
+    /// The inputs of this clock.
+    pub inputs: nic::Inputs,
+    /// Its host.
+    pub host: Host,
+    /// What arrives at its port.
+    pub wire: Wire,
+    tap: Assembler,
+    arriving: u32,
+}
+
+/// A scenario under way.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct World {
+    /// The scenario.
+    pub settings: Settings,
+    /// This clock; 0 is the first after reset.
+    pub clock: u64,
+    /// The clock from which messages' times count.
+    pub boot: u64,
+    /// The NICs.
+    pub nodes: Vec<Node>,
+    /// The hosts' drivers.
+    pub driver: Driver,
+    faults: Faults,
+    #[serde(skip)]
+    actions: Vec<Action>,
+}
+
+impl World {
+    /// A scenario before its first clock. Memories start from words drawn from the seed.
+    pub fn new(settings: &Settings) -> Self {
+        let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n)).collect();
+        let (dests, qps) = (u64::from(settings.sizes.dests), u64::from(settings.sizes.qps));
+        let mut world = Self {
+            settings: settings.clone(),
+            clock: 0,
+            boot: dests * qps + 300,
+            nodes,
+            driver: Driver::new(settings),
+            faults: Faults::new(settings),
+            actions: Vec::new(),
+        };
+        for n in 0..world.nodes.len() {
+            world.write_registers(n);
+        }
+        world
+    }
+
+    /// What the driver writes before anything else: identity, peers, the scenario's attributes.
+    fn write_registers(&mut self, n: usize) {
+        let peer = &self.settings.nics[1 - n];
+        let mut writes = registers(&self.settings.nics[n], peer);
+        for (d, peer) in self.settings.nics.iter().enumerate() {
+            writes.push((index::PEER + d as u16, peer_value(ip(peer.address), true)));
+        }
+        self.nodes[n].host.memory.map(CQ_BASE, (CQE_BYTES as u64) << CQ_LOG2);
+        for (at, value) in writes {
+            let addr = BAR + register_offset(at);
+            self.nodes[n].host.post(1, addr, &value.to_le_bytes());
+        }
+    }
+
+    /// Every message is complete at both ends, every close written, and nothing moves.
+    pub fn finished(&self) -> bool {
+        self.clock > self.boot
+            && self.driver.finished()
+            && self.faults.finished()
+            && self.nodes.iter().all(Node::quiet)
+    }
+
+    /// Who waits for what, for a run that does not end.
+    pub fn waits(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for message in self.driver.messages.iter().filter(|m| m.refused.is_none()) {
+            let names = ["SEND_COMPLETE", "WQE_COMPLETE", "RECV_COMPLETE"];
+            let missing = names.iter().zip(message.done).find(|(_, done)| done.is_none());
+            if let Some((name, _)) = missing {
+                let nics = &self.settings.nics;
+                let (from, to) = (&nics[message.from].name, &nics[message.to].name);
+                out.push(format!("message {from} to {to}, {} B: {name}", message.bytes));
+            }
+        }
+        for (node, settings) in self.nodes.iter().zip(&self.settings.nics) {
+            for what in node.nic.waits() {
+                out.push(format!("{}: {what}", settings.name));
+            }
+        }
+        out
+    }
+
+    /// First half of a clock: outputs from registers, the environment's answers, readys. After it
+    /// `inputs` and outputs of each NIC are those that hold before the edge.
+    pub fn settle(&mut self, sink: &mut impl Sink) {
+        let clock = self.clock;
+        for n in 0..self.nodes.len() {
+            self.nodes[n].nic.drive();
+            self.take_outputs(n, sink);
+        }
+        self.act(clock);
+        for n in 0..self.nodes.len() {
+            let node = &mut self.nodes[n];
+            let length = node.give_inputs(clock);
+            if let Some(len) = length {
+                sink.event(clock, n, &Event::Arrived { len });
+            }
+            node.nic.ready(&node.inputs);
+        }
+    }
+
+    /// Second half: the rising edge.
+    pub fn edge(&mut self) {
+        for node in &mut self.nodes {
+            node.nic.clock(&node.inputs);
+        }
+        self.clock += 1;
+    }
+
+    /// One clock without a check.
+    pub fn step(&mut self, sink: &mut impl Sink) {
+        self.settle(sink);
+        self.edge();
+    }
+
+    fn act(&mut self, clock: u64) {
+        let mut actions = std::mem::take(&mut self.actions);
+        if self.driver.due(self.boot) <= clock {
+            self.driver.step(clock, self.boot, &mut actions);
+        }
+        self.faults.step(clock, self.boot, &mut self.nodes);
+        for action in actions.drain(..) {
+            self.perform(clock, action);
+        }
+        self.actions = actions;
+    }
+
+    fn perform(&mut self, clock: u64, action: Action) {
+        match action {
+            Action::Post { nic, addr, bytes } => self.nodes[nic].host.post(clock, addr, &bytes),
+            Action::Map { nic, addr, len, source } => {
+                let memory = &mut self.nodes[nic].host.memory;
+                memory.map(addr, len);
+                if let Some(message) = source {
+                    let mut bytes = vec![0; len as usize];
+                    self.driver.source_rng(message).fill(&mut bytes);
+                    memory.write(addr, &bytes);
+                }
+            }
+            Action::Check { message } => self.check_message(message),
+        }
+    }
+
+    /// The target must equal the source, byte for byte; then both buffers go.
+    fn check_message(&mut self, id: usize) {
+        let m = &self.driver.messages[id];
+        let (mut want, mut got) = (vec![0; m.bytes as usize], vec![0; m.bytes as usize]);
+        let (from, to, laddr, raddr) = (m.from, m.to, m.laddr, m.raddr);
+        self.driver.source_rng(id).fill(&mut want);
+        self.nodes[to].host.memory.read(raddr, &mut got);
+        self.driver.judge(id, want == got);
+        self.nodes[from].host.memory.unmap(laddr);
+        self.nodes[to].host.memory.unmap(raddr);
+    }
+
+    fn take_outputs(&mut self, n: usize, sink: &mut impl Sink) {
+        let clock = self.clock;
+        let node = &mut self.nodes[n];
+        let frames = sink.wants_frames();
+        events(&node.nic, |event| sink.event(clock, n, &event));
+        let o = &node.nic.o.pcie_link;
+        if o.tlp_valid {
+            let beat = TlpBeat {
+                sop: o.tlp_sop,
+                eop: o.tlp_eop,
+                hdr: o.tlp_hdr,
+                dws: o.tlp_dws,
+                data: o.tlp_data,
+            };
+            node.host.take(clock, &beat, u64::from(o.tlp_back));
+        }
+        if o.cqe_valid {
+            let words = o.cqe_hdr.0;
+            let header = [words[0], words[0] >> 32, words[1], words[1] >> 32].map(|w| w as u32);
+            let mut data = [0; CQE_BYTES];
+            o.cqe_data.to_bytes(&mut data);
+            node.host.take_cqe(clock, &header, &data);
+        }
+        for event in node.host.events.drain(..) {
+            sink.event(clock, n, &Event::Link(event));
+        }
+        if let Some((beat, back)) = node.wire_out() {
+            self.send(n, beat, back, frames, sink);
+        }
+        self.read_completions(n);
+    }
+
+    fn send(&mut self, n: usize, beat: WireBeat, back: u32, frames: bool, sink: &mut impl Sink) {
+        let clock = self.clock;
+        if beat.sop {
+            self.watch(&beat);
+        }
+        if frames && let Some(bytes) = self.nodes[n].tap.beat(&beat) {
+            sink.event(clock, n, &Event::Sent { back, bytes });
+        }
+        let arrival = clock + self.settings.nics[n].delay;
+        self.nodes[1 - n].wire.put(arrival, beat);
+    }
+
+    /// A SACK tells the sender the receiver's number; the drivers learn it here (QP-4).
+    fn watch(&mut self, beat: &WireBeat) {
+        let mut b = [0; 96];
+        beat.data.to_bytes(&mut b);
+        if beat.bytes >= 90 && b[42] == 0xdc {
+            let to = u32::from_be_bytes([b[30], b[31], b[32], b[33]]);
+            let sender = self.settings.nics.iter().position(|s| ip(s.address) == to);
+            let qpn = Qpn(u32::from_be_bytes([0, b[47], b[48], b[49]]));
+            let receivers = Qpn(u32::from_be_bytes([0, b[54 + 12], b[54 + 8], b[54 + 9]]));
+            if let Some(sender) = sender {
+                self.driver.learn(sender, qpn, receivers);
+            }
+        }
+    }
+
+    fn read_completions(&mut self, n: usize) {
+        if self.nodes[n].host.written.is_empty() {
+            return;
+        }
+        let written = std::mem::take(&mut self.nodes[n].host.written);
+        for (addr, len) in written {
+            if !Driver::is_entry(addr) {
+                continue;
+            }
+            let (want, phase) = self.driver.next_entry(n);
+            let mut bytes = [0; CQE_BYTES];
+            self.nodes[n].host.memory.read(addr, &mut bytes);
+            let entry = CqeEntry::from_bytes(&bytes);
+            let Some(entry) = entry.filter(|e| addr == want && e.phase == phase && len == 32)
+            else {
+                self.driver.stray_entries += 1;
+                continue;
+            };
+            let delay = self.settings.nics[n].close_delay;
+            let mut actions = std::mem::take(&mut self.actions);
+            self.driver.completion(self.clock, n, &entry, delay, &mut actions);
+            self.actions = actions;
+        }
+    }
+}
+
+impl Node {
+    fn new(settings: &Settings, n: usize) -> Self {
+        let mut nic = Nic::reset(&settings.sizes);
+        nic.randomize(&mut Rng::new(settings.seed, &format!("nic {n} memories")));
+        Self {
+            nic,
+            inputs: nic::Inputs::default(),
+            host: Host::new(settings.nics[n].host),
+            wire: Wire::default(),
+            tap: Assembler::default(),
+            arriving: 0,
+        }
+    }
+
+    /// Nothing moves at this NIC, its host or the wire to it.
+    pub fn quiet(&self) -> bool {
+        self.wire.quiet() && self.host.quiet() && self.nic.quiet()
+    }
+
+    /// The beat that leaves the port in this clock, and the remainder of its end.
+    fn wire_out(&self) -> Option<(WireBeat, u32)> {
+        let o = &self.nic.o.port_tx;
+        let beat = WireBeat {
+            sop: o.wire_sop,
+            eop: o.wire_eop,
+            bytes: o.wire_bytes,
+            data: o.wire_data,
+        };
+        o.wire_valid.then_some((beat, o.wire_back))
+    }
+
+    /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
+    fn give_inputs(&mut self, clock: u64) -> Option<u32> {
+        let i = &mut self.inputs;
+        let beat = self.host.beat(clock);
+        i.rx_valid = beat.is_some();
+        if let Some(beat) = beat {
+            i.rx = beat;
+        }
+        let beat = self.wire.take(clock);
+        i.wire_valid = beat.is_some();
+        let beat = beat?;
+        (i.wire_sop, i.wire_eop) = (beat.sop, beat.eop);
+        (i.wire_bytes, i.wire_data) = (beat.bytes, beat.data);
+        self.arriving = if beat.sop { 0 } else { self.arriving } + u32::from(beat.bytes);
+        beat.eop.then_some(self.arriving)
+    }
+}
+
+/// An address as a number.
+pub fn ip(address: Ipv4Addr) -> u32 {
+    u32::from(address)
+}
+
+/// A locally administered MAC address made of the IPv4 address.
+fn mac(s: &NicSettings) -> u64 {
+    0x0200_0000_0000 | u64::from(ip(s.address))
+}
+
+/// The register writes of a NIC's settings.
+fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
+    let own = u64::from(ip(s.address));
+    let flags = u64::from(s.groups)
+        | u64::from(s.trimming) << 1
+        | u64::from(s.distinct_rtx) << 2
+        | u64::from(s.cqe_on_link) << 3
+        | 2 << 6;
+    vec![
+        (index::MSS, s.mss),
+        (index::RANGE, s.range),
+        (index::INITIAL_PSN, s.initial_psn),
+        (index::WIRE_RATE, s.wire_rate),
+        (index::PCIE_RATE, s.pcie_rate),
+        (index::OWN_IP, own),
+        (index::OWN_MAC, mac(s)),
+        (index::HOP_MAC, mac(peer)),
+        (index::CQ_BASE, CQ_BASE),
+        (index::CQ_LOG2, u64::from(CQ_LOG2)),
+        (index::INIT_WINDOW, s.window),
+        (index::UNIT, s.mss + NOMINAL_OVERHEAD),
+        (index::FLAGS, flags),
+        (index::TX_HDR_BUF, s.tx_header),
+        (index::TX_DATA_BUF, s.tx_data),
+        (index::OVERHEADS, 74 | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
+        (index::EGRESS_POOL0, s.egress[0]),
+        (index::EGRESS_POOL1, s.egress[1]),
+        (index::INGRESS_POOL0, s.ingress[0]),
+        (index::INGRESS_POOL1, s.ingress[1]),
+    ]
+}
