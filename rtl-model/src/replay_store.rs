@@ -418,15 +418,15 @@ impl Regs {
     fn refill(&mut self, i: &Inputs, o: &Outputs) {
         if o.fl_we {
             self.fl_tail = self.after(self.fl_tail);
-            self.fl_count += 1;
+            self.fl_count = (self.fl_count + 1) & 0x7ff;
         }
         if o.fl_re {
             self.fl_head = self.after(self.fl_head);
-            self.fl_count -= 1;
+            self.fl_count = self.fl_count.wrapping_sub(1) & 0x7ff;
         }
         if self.slot_valid && i.slot_ready {
             self.slot_valid = false;
-            self.used += 1;
+            self.used = (self.used + 1) & 0x7ff;
         }
         if self.fetching {
             self.slot_valid = true;

@@ -731,7 +731,7 @@ impl Context {
     /// The issue of a segment of the head message; `next` comes after that message.
     fn after_issue(mut self, piece: &Piece, next: u16) -> Self {
         self.next = self.next.plus(1);
-        self.sent += u32::from(piece.len);
+        self.sent = self.sent.wrapping_add(u32::from(piece.len));
         if piece.last {
             self.sent = 0;
             self.queued = self.head != self.tail;
