@@ -134,9 +134,10 @@ module port_rx
   logic [7:0] bytes;
   logic       take;
   logic       spoils;
-  beat_t      beat;
+  logic [1:0] free;  // the queue's first free place
   crc_t       crc;
   assign bytes = wire_bytes_i > 8'd128 ? 8'd128 : wire_bytes_i;
+  assign free = regs_q.head + regs_q.count[1:0];
   assign take = wire_valid_i && (wire_sop_i || regs_q.open);
   assign spoils = (!wire_sop_i && regs_q.spoilt)
                   || (wire_eop_i ? bytes == 8'd0 : bytes != 8'd128);
@@ -152,9 +153,6 @@ module port_rx
   logic [5:0] tail;  // bytes in the frame's last word, 0 for 64
   logic       done;
   logic [1:0] pops;
-  word_t      low;
-  word_t      high;
-  word_t      cut;
   assign shift   = cfg_data_hdr_i[5:0];
   assign tag     = regs_q.tags[regs_q.head];
   assign next_at = regs_q.head + 2'd1;
@@ -178,29 +176,29 @@ module port_rx
     done   = some == 2'd0 || regs_q.step + 2'd1 == some;
   end
 
+  // Wide values are made in their register, so that nothing wide moves while nothing happens.
   always_comb begin
     regs_d = regs_q;
-    {beat, crc, low, high, cut} = '0;
-    pops = 2'd0;
+    crc    = '0;
+    pops   = 2'd0;
 
     // Arrival: check, and put into the queue.
     if (take) begin
       regs_d.open = !wire_eop_i && regs_q.count != BEATS;
     end
     if (take && regs_q.count != BEATS) begin
-      beat = wire_data_i;
+      regs_d.beats[free] = wire_data_i;
       if (bytes != 8'd128) begin
-        beat &= ~(ONES << {bytes, 3'd0});
+        regs_d.beats[free] &= ~(ONES << {bytes, 3'd0});
       end
       if (!spoils) begin
-        crc = fcs_beat(wire_sop_i ? FCS_INIT : regs_q.crc, beat);
+        crc = fcs_beat(wire_sop_i ? FCS_INIT : regs_q.crc, regs_d.beats[free]);
         if (!wire_eop_i) begin
           regs_d.crc = crc;
         end
       end
       regs_d.spoilt = spoils;
-      regs_d.beats[regs_q.head+regs_q.count[1:0]] = beat;
-      regs_d.tags[regs_q.head+regs_q.count[1:0]] = '{
+      regs_d.tags[free] = '{
           sop: wire_sop_i,
           eop: wire_eop_i,
           good: wire_eop_i && !spoils && fcs_good(crc, 7'(8'd128 - bytes)),
@@ -223,21 +221,18 @@ module port_rx
         regs_d.frame_words  = regs_q.words;
       end else begin
         if (some != 2'd0) begin
-          low  = regs_q.carry;
-          high = regs_q.beats[regs_q.head][511:0];
           if (tag.sop || regs_q.step == 2'd2) begin
-            low  = regs_q.beats[regs_q.head][1023:512];
-            high = '0;
+            regs_d.word_data = regs_q.beats[regs_q.head][1023:512] >> {shift, 3'd0};
           end else if (regs_q.step == 2'd1) begin
-            low  = regs_q.beats[regs_q.head][511:0];
-            high = regs_q.beats[regs_q.head][1023:512];
+            regs_d.word_data = 512'(regs_q.beats[regs_q.head] >> {shift, 3'd0});
+          end else begin
+            regs_d.word_data = 512'(
+                {regs_q.beats[regs_q.head][511:0], regs_q.carry} >> {shift, 3'd0});
           end
-          cut = 512'({high, low} >> {shift, 3'd0});
           if (tag.eop && 8'(regs_q.step) + 8'd1 == wanted && tail != 6'd0) begin
-            cut &= ~(ONES[511:0] << {tail, 3'd0});
+            regs_d.word_data &= ~(ONES[511:0] << {tail, 3'd0});
           end
           regs_d.word_valid = 1'b1;
-          regs_d.word_data  = cut;
         end
         regs_d.words = base + 8'(regs_q.step) + 8'(some != 2'd0);
         regs_d.step  = done ? 2'd0 : regs_q.step + 2'd1;

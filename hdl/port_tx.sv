@@ -168,19 +168,14 @@ module port_tx
   logic leave;  // the sum stage's beat goes to the wire
   assign leave = regs_q.sum_valid && (!sum_eop || regs_q.end2_valid);
 
-  logic  [7:0] join_size;
-  logic  [7:0] sum_size;
-  word_t       first;
-  word_t       second;
-  beat_t       joined;
-  crc_t        crc;
-  beat_t       fcs;
+  logic [7:0] join_size;
+  logic [7:0] sum_size;
   assign join_size = before_fcs(regs_q.join_left);
   assign sum_size  = before_fcs(regs_q.sum_left);
 
+  // Wide values are made in their register, so that nothing wide moves while nothing happens.
   always_comb begin
     regs_d = regs_q;
-    {first, second, joined, crc, fcs} = '0;
 
     // Read: one pair a beat.
     regs_d.read_wait = 1'b0;
@@ -223,22 +218,24 @@ module port_tx
     end
 
     if (regs_q.join_valid) begin
+      regs_d.sum_beat = '0;
       if (regs_q.join_payload) begin
-        first = regs_q.join_odd ? bank_rdata1_i : bank_rdata0_i;
-        second = regs_q.join_odd ? bank_rdata0_i : bank_rdata1_i;
-        joined = 1024'({second, first, regs_q.residue} >> {regs_q.join_shift, 3'd0});
+        regs_d.residue = regs_q.join_odd ? bank_rdata0_i : bank_rdata1_i;
+        regs_d.sum_beat = 1024'({
+            regs_q.join_odd ? bank_rdata0_i : bank_rdata1_i,
+            regs_q.join_odd ? bank_rdata1_i : bank_rdata0_i,
+            regs_q.residue
+        } >> {regs_q.join_shift, 3'd0});
         if (join_size < 8'd128) begin
-          joined &= ~(ONES << {join_size, 3'd0});
+          regs_d.sum_beat &= ~(ONES << {join_size, 3'd0});
         end
-        regs_d.residue = second;
       end
       if (regs_q.join_sop) begin
-        joined &= ONES << {regs_q.join_hdr_len, 3'd0};
-        joined |= {192'd0, regs_q.join_hdr} & ~(ONES << {regs_q.join_hdr_len, 3'd0});
+        regs_d.sum_beat &= ONES << {regs_q.join_hdr_len, 3'd0};
+        regs_d.sum_beat |= {192'd0, regs_q.join_hdr} & ~(ONES << {regs_q.join_hdr_len, 3'd0});
       end
       regs_d.sum_sop  = regs_q.join_sop;
       regs_d.sum_left = regs_q.join_left;
-      regs_d.sum_beat = joined;
       regs_d.sum_data = regs_q.join_data;
       regs_d.sum_slot = regs_q.join_slot;
     end
@@ -247,20 +244,19 @@ module port_tx
     // Sum: the CRC grows up to the FCS, which may begin in one beat and end in the next.
     regs_d.wire_valid = leave;
     if (leave) begin
+      regs_d.wire_data = regs_q.sum_beat;
       if (sum_size == 8'd0) begin
-        fcs = {992'd0, ~regs_q.crc} >> {3'd4 - regs_q.sum_left[2:0], 3'd0};
+        regs_d.wire_data[31:0] = ~regs_q.crc >> {3'd4 - regs_q.sum_left[2:0], 3'd0};
       end else begin
-        crc = fcs_beat(regs_q.sum_sop ? FCS_INIT : regs_q.crc, regs_q.sum_beat);
+        regs_d.crc = fcs_beat(regs_q.sum_sop ? FCS_INIT : regs_q.crc, regs_q.sum_beat);
         if (sum_size < 8'd128) begin
-          crc = fcs_undo(crc, 7'(8'd128 - sum_size));
-          fcs = {992'd0, ~crc} << {sum_size, 3'd0};
+          regs_d.crc = fcs_undo(regs_d.crc, 7'(8'd128 - sum_size));
+          regs_d.wire_data |= {992'd0, ~regs_d.crc} << {sum_size, 3'd0};
         end
-        regs_d.crc = crc;
       end
       regs_d.wire_sop   = regs_q.sum_sop;
       regs_d.wire_eop   = sum_eop;
       regs_d.wire_bytes = sum_eop ? regs_q.sum_left[7:0] : 8'd128;
-      regs_d.wire_data  = regs_q.sum_beat | fcs;
       regs_d.wire_back  = sum_eop ? regs_q.end2_back : '0;
       regs_d.gone_data  = regs_q.sum_data;
       regs_d.gone_slot  = regs_q.sum_slot;
