@@ -282,10 +282,7 @@ impl<B: Block> Lockstep<B> {
         let field = layout.field(&difference.place);
         let (element, model, rtl) = first_element(field, &difference.expected, &difference.rtl);
         let name = element.map_or_else(|| field.name.clone(), |n| format!("{}[{n}]", field.name));
-        let kind = match difference.place.kind {
-            Kind::Output => "output",
-            Kind::Register => "register",
-        };
+        let kind = kind(difference.place.kind);
         let (model, rtl) = (hex(model, field.width), hex(rtl, field.width));
         let mut text = format!(
             "{kind} {name} of {} differs\n  model {model}\n  rtl   {rtl}\n",
@@ -306,7 +303,8 @@ impl<B: Block> Lockstep<B> {
             let words = p.offset..p.offset + layout.field(p).words();
             rtl[words.clone()] != self.expected[words]
         });
-        let names: Vec<_> = differ.map(|p| layout.field(p).name.as_str()).collect();
+        let names: Vec<_> =
+            differ.map(|p| format!("{} {}", kind(p.kind), layout.field(p).name)).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
@@ -328,6 +326,13 @@ impl<B: Block> Lockstep<B> {
         let _ = writeln!(text, "\nPorts of the last clocks (hexadecimal, inputs, then outputs):");
         let _ = write!(text, "{}", self.history);
         let _ = writeln!(text, "\nTo see it again: {}", command());
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Output => "output",
+        Kind::Register => "register",
     }
 }
 

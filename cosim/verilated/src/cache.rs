@@ -1,8 +1,10 @@
 //! Folders that appear whole or not at all, one maker at a time.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use fs4::fs_std::FileExt;
 use sha2::{Digest, Sha256};
 
 use crate::error::BuildError;
@@ -20,7 +22,12 @@ pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
         sha.update((part.len() as u64).to_le_bytes());
         sha.update(part);
     }
-    sha.finalize().iter().take(16).map(|b| format!("{b:02x}")).collect()
+    let digest = sha.finalize();
+    let mut hex = String::new();
+    for byte in &digest[..16] {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }
 
 /// Where built libraries are kept: `NICSTEP_CACHE`, else `target/nicstep-rtl` in the project.
@@ -41,7 +48,7 @@ pub fn entry(
     fs::create_dir_all(&root).map_err(at(&root))?;
     let lock_path = root.join(format!("{name}.lock"));
     let lock = File::create(&lock_path).map_err(at(&lock_path))?;
-    lock.lock().map_err(at(&lock_path))?;
+    lock.lock_exclusive().map_err(at(&lock_path))?;
     if !done.is_dir() {
         let temp =
             tempfile::Builder::new().prefix("making-").tempdir_in(&root).map_err(at(&root))?;

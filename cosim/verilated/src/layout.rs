@@ -16,6 +16,8 @@ pub struct Layout {
     pub expected_words: usize,
     /// Compared fields in the order of the image.
     pub places: Vec<Place>,
+    /// True when the module has a `clk_i`.
+    pub has_clock: bool,
     /// True when the module has a `rst_ni`.
     pub has_reset: bool,
 }

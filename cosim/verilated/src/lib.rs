@@ -8,6 +8,8 @@
 
 mod builder;
 mod cache;
+mod compile;
+mod design;
 mod error;
 mod host;
 mod layout;
@@ -16,7 +18,8 @@ mod shim;
 mod tool;
 mod tree;
 
-pub use builder::{Built, Compare, Design, Optimise, Options, build};
+pub use builder::build;
+pub use design::{Built, Compare, Design, Optimise, Options};
 pub use error::{BuildError, RtlError, ToolError};
 pub use layout::{Instance, Kind, Layout, Memory, Place};
 pub use rtl::{Difference, Rtl, Start};

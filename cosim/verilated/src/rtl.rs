@@ -2,7 +2,7 @@
 
 use cxx::UniquePtr;
 
-use crate::builder::Built;
+use crate::design::Built;
 use crate::error::RtlError;
 use crate::host::ffi::{self, Host};
 use crate::layout::{Layout, Place};
@@ -56,7 +56,7 @@ impl Rtl {
         let (random, seed) = match start {
             Start::Zeros => (false, 1),
             // Verilator takes seeds from 1 to 2^31 - 1.
-            Start::Random(seed) => (true, (seed % 0x7fff_ffff) as i32 + 1),
+            Start::Random(seed) => (true, (seed % 0x7fff_ffff).cast_signed() + 1),
         };
         let load = |why: String| RtlError::Load { path: path.clone(), why };
         let host = ffi::open_host(&path.to_string_lossy(), random, seed)

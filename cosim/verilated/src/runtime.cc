@@ -4,6 +4,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 #include "verilated.h"
@@ -35,7 +36,9 @@ void vl_stop(const char* file, int line, const char*) {
   Verilated::threadContextp()->gotError(true);
 }
 
+// Does not return: the caller may be in a loop that only a fatal error ends. The shim catches it.
 void vl_fatal(const char* file, int line, const char*, const char* what) {
   nicstep_print("%s:%d: %s\n", file, line, what);
   Verilated::threadContextp()->gotError(true);
+  throw std::runtime_error(what);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <stdexcept>
 
 #include "print.h"
 #include "table.h"
@@ -67,6 +68,7 @@ void load_all(Vtop& top, const uint32_t* w);
 void read_mem(Vtop& top, uint32_t index, uint32_t* w);
 void load_mem(Vtop& top, uint32_t index, const uint32_t* w);
 void set_reset(Vtop& top, uint32_t level);
+void set_clock(Vtop& top, uint32_t level);
 
 struct Rtl {
   VerilatedContext context;
@@ -82,14 +84,16 @@ void* create(int32_t random, int32_t seed) {
   made->context.fatalOnError(false);
   made->context.randReset(random);
   made->context.randSeed(seed);
+  Verilated::threadContextp(&made->context);
   made->top = new Vtop(&made->context);
-  made->top->clk_i = 0;
+  set_clock(*made->top, 0);
   set_reset(*made->top, 1);
   return made;
 }
 
 void destroy(void* p) {
   Verilated::threadContextp(&rtl(p).context);
+  rtl(p).top->final();
   delete rtl(p).top;
   delete &rtl(p);
 }
@@ -104,18 +108,29 @@ inline int64_t verdict(void* p) {
 
 inline void low(Vtop& top, const uint32_t* inputs) {
   set_inputs(top, inputs);
-  top.clk_i = 0;
+  set_clock(top, 0);
   top.eval();
 }
 
 inline void high(Vtop& top) {
-  top.clk_i = 1;
+  set_clock(top, 1);
   top.eval();
+  top.contextp()->timeInc(1);
 }
 
 void reset(void* p, uint32_t level) { set_reset(*rtl(p).top, level); }
 
-int64_t step(void* p, const uint32_t* inputs, const uint32_t* expected) {
+// A fatal error of the runtime ends the call, with its text kept for `error`.
+template <class Call>
+inline int64_t guarded(Call call) {
+  try {
+    return call();
+  } catch (const std::runtime_error&) {
+    return NICSTEP_FAILED;
+  }
+}
+
+int64_t step_once(void* p, const uint32_t* inputs, const uint32_t* expected) {
   use(p);
   Vtop& top = *rtl(p).top;
   low(top, inputs);
@@ -125,7 +140,7 @@ int64_t step(void* p, const uint32_t* inputs, const uint32_t* expected) {
   return verdict(p);
 }
 
-int64_t run(void* p, const uint32_t* inputs, size_t stride, size_t n) {
+int64_t run_all(void* p, const uint32_t* inputs, size_t stride, size_t n) {
   use(p);
   Vtop& top = *rtl(p).top;
   for (; n != 0; --n, inputs += stride) {
@@ -135,17 +150,29 @@ int64_t run(void* p, const uint32_t* inputs, size_t stride, size_t n) {
   return verdict(p);
 }
 
-int64_t settle(void* p, const uint32_t* inputs) {
+int64_t settle_once(void* p, const uint32_t* inputs) {
   use(p);
   low(*rtl(p).top, inputs);
   return verdict(p);
+}
+
+int64_t step(void* p, const uint32_t* inputs, const uint32_t* expected) {
+  return guarded([&] { return step_once(p, inputs, expected); });
+}
+
+int64_t run(void* p, const uint32_t* inputs, size_t stride, size_t n) {
+  return guarded([&] { return run_all(p, inputs, stride, n); });
+}
+
+int64_t settle(void* p, const uint32_t* inputs) {
+  return guarded([&] { return settle_once(p, inputs); });
 }
 
 void read(void* p, uint32_t* image) { read_all(*rtl(p).top, image); }
 
 // Makes the next evaluation settle everything that hangs on what was put in.
 void unsettle(void* p) {
-  rtl(p).top->clk_i = 0;
+  set_clock(*rtl(p).top, 0);
   rtl(p).top->rootp->vlSymsp->__Vm_didInit = false;
 }
 

