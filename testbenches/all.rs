@@ -3,5 +3,8 @@
 mod pcie_link;
 mod ram_1r1w;
 mod ram_fifo;
+mod rooms;
 mod stream_fifo;
 mod tlp_engine;
+mod tlp_oracle;
+mod tshark;
