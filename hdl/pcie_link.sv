@@ -25,6 +25,9 @@
 // that ends exactly with a clock; a spare over the next cost; 32, 33 and 129 DWs; the wrap of the
 // rows; 4,096 rows and 1,024 headers held. Limits: one TLP starts a clock; a rate over 512,000
 // units (64 B a clock) makes long TLPs wait for their rows; 255 DWs a TLP.
+//
+// It is longer than a module should be: the accounting of room needs both ends of the buffer, and
+// nine groups of ports take a third of it.
 
 `include "assert.svh"
 
@@ -301,7 +304,7 @@ module pcie_link
     if (free) begin
       regs_d.busy      = begins;
       regs_d.read_last = rhead_valid_i && rhead_ready_o;
-    end else begin
+    end else if (regs_q.left > 26'(cfg_pcie_rate_i)) begin
       regs_d.left = regs_q.left - 26'(cfg_pcie_rate_i);
     end
     if (begins) begin

@@ -1,5 +1,6 @@
 //! What a run tells its recorders.
 
+use rtl_model::nic::Nic;
 use rtl_model::types::{Cqe, Drop, Refuse};
 use serde::{Deserialize, Serialize};
 
@@ -115,5 +116,80 @@ impl Sink for Nowhere {
     fn event(&mut self, _clock: u64, _nic: usize, _event: &Event) {}
     fn wants_frames(&self) -> bool {
         false
+    }
+}
+
+/// Shows what a NIC's blocks say in this clock.
+pub fn events(nic: &Nic, mut see: impl FnMut(Event)) {
+    sender_events(nic, &mut see);
+    receiver_events(nic, &mut see);
+}
+
+fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let o = &nic.o;
+    let table = &o.qp_table;
+    if table.created_valid {
+        let (qpn, dest) = (table.created_qpn.0, table.created_dest);
+        see(Event::QpCreated { qpn, sender: true, dest });
+    }
+    if table.closed_valid {
+        see(Event::QpClosed { qpn: table.closed_qpn.0, sender: true });
+    }
+    let bell = &o.doorbell;
+    if bell.post_sched_valid && nic.i.doorbell.post_sched_ready {
+        let (qpn, msn, bytes, dest) = (bell.post_qpn.0, bell.post_msn, bell.post_len, bell.post_dest);
+        see(Event::Posted { qpn, msn, bytes, dest });
+    }
+    if bell.refuse_valid {
+        see(Event::Refused(bell.refuse_code));
+    }
+    let done = &o.completion;
+    if done.log_valid && matches!(done.log_kind, Cqe::Send | Cqe::Wqe) {
+        let (qpn, msn, bytes) = (done.log_qpn.0, done.log_msn, done.log_len);
+        see(Event::Completed { kind: done.log_kind, qpn, msn, bytes });
+    }
+    for (stalled, slots) in [(o.tx_scheduler.stall_slots, true), (o.tx_scheduler.stall_tags, false)] {
+        if stalled {
+            see(Event::Stalled { slots });
+        }
+    }
+    if o.packet_build.built_valid {
+        let (psn, ack_request) = (o.packet_build.built_psn.0, o.packet_build.built_ack_req);
+        see(Event::Built { psn, ack_request });
+    }
+}
+
+fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let o = &nic.o;
+    let track = &o.rx_track;
+    if track.created_valid {
+        let (qpn, dest) = (track.created_qpn.0, track.created_dest);
+        see(Event::QpCreated { qpn, sender: false, dest });
+    }
+    if track.closed_valid {
+        see(Event::QpClosed { qpn: track.closed_qpn.0, sender: false });
+    }
+    if track.recv_valid {
+        see(Event::Received { qpn: track.recv_qpn.0, msn: track.recv_msn });
+    }
+    if track.dup_valid {
+        see(Event::Duplicate);
+    }
+    for (dropped, reason) in [
+        (o.ingress_pool.drop_valid, o.ingress_pool.drop_reason),
+        (track.drop_valid, track.drop_reason),
+        (o.ack_take.drop_valid, o.ack_take.drop_reason),
+    ] {
+        if dropped {
+            see(Event::Dropped(reason));
+        }
+    }
+    for (bad, reason) in [
+        (o.tlp_parse.bad_valid, o.tlp_parse.bad_reason),
+        (o.payload_fetch.bad_valid, 0x10 | o.payload_fetch.bad_reason),
+    ] {
+        if bad {
+            see(Event::BadTlp(reason));
+        }
     }
 }

@@ -1,10 +1,21 @@
 //! Lockstep of the golden model and the Verilated RTL, and the scenarios that drive it.
 
+pub mod check;
+pub mod diagnose;
+pub mod driver;
+pub mod event;
+pub mod fault;
 pub mod host;
 pub mod lockstep;
 pub mod memory;
+pub mod record;
 pub mod report;
+pub mod run;
 pub mod scenario;
 pub mod settings;
+pub mod summary;
 pub mod tlp;
 pub mod units;
+pub mod waves;
+pub mod wire;
+pub mod world;

@@ -1,1 +1,190 @@
-fn main() {}
+//! `nicstep`: runs scenarios of the golden NIC model and its RTL.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use cosim::check::{CheckError, RtlChoice, build_nic};
+use cosim::diagnose::{diagnose, headline};
+use cosim::record::Recorder;
+use cosim::run::{Mode, Outcome, Run, RunResult, run};
+use cosim::scenario::Source;
+use cosim::settings::{Settings, settle};
+use cosim::summary::summary;
+use verilated::{BuildError, Compare};
+
+/// Exit codes: what a script can rely on.
+mod code {
+    /// The twins differ, or an expectation failed.
+    pub const MISMATCH: u8 = 1;
+    /// Bad input.
+    pub const INPUT: u8 = 2;
+    /// Tools missing or broken.
+    pub const TOOLS: u8 = 3;
+    /// The limit came first.
+    pub const LIMIT: u8 = 4;
+}
+
+/// A clocked golden model of an RDMA NIC, checked on every clock against its RTL.
+#[derive(Parser)]
+#[command(version, about, after_help = "Exit codes: 0 agrees, 1 mismatch or failed expectation, \
+2 bad input, 3 tools missing or broken, 4 time limit.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a scenario, in lockstep unless asked otherwise.
+    Run(RunArgs),
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// The scenario, a TOML file.
+    scenario: PathBuf,
+    /// Seed, instead of the scenario's.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Folder for result.json, events.csv and frames.pcapng, and waves.fst after a mismatch.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The model alone; needs no Verilator.
+    #[arg(long, conflicts_with = "rtl_only")]
+    model_only: bool,
+    /// The RTL alone, from the inputs that the model's environment gives; its ports are compared.
+    #[arg(long)]
+    rtl_only: bool,
+    /// Folder with the RTL.
+    #[arg(long, value_name = "DIR")]
+    hdl: Option<PathBuf>,
+    /// Top module of the RTL.
+    #[arg(long, value_name = "MODULE", default_value = "nic")]
+    top: String,
+    /// A parameter of the top module, beside those of the build's sizes.
+    #[arg(long = "parameter", short = 'G', value_name = "NAME=VALUE", value_parser = parameter)]
+    parameters: Vec<(String, u64)>,
+}
+
+fn parameter(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("give NAME=VALUE")?;
+    Ok((name.to_owned(), value.parse().map_err(|e| format!("{value}: {e}"))?))
+}
+
+fn main() -> ExitCode {
+    let Command::Run(args) = Cli::parse().command;
+    match run_command(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, text)) => {
+            eprintln!("nicstep: {text}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+type Failure = (u8, String);
+
+impl RunArgs {
+    fn mode(&self) -> Mode {
+        match (self.model_only, self.rtl_only) {
+            (true, _) => Mode::ModelOnly,
+            (_, true) => Mode::RtlOnly,
+            _ => Mode::Lockstep,
+        }
+    }
+
+    fn choice(&self) -> RtlChoice {
+        let default = RtlChoice::default();
+        RtlChoice {
+            hdl: self.hdl.clone().unwrap_or(default.hdl),
+            top: self.top.clone(),
+            parameters: self.parameters.clone(),
+        }
+    }
+
+    /// The command that does the same again.
+    fn again(&self, settings: &Settings) -> String {
+        let mut text = format!("nicstep run {} --seed {}", self.scenario.display(), settings.seed);
+        if let Some(hdl) = &self.hdl {
+            text += &format!(" --hdl {}", hdl.display());
+        }
+        for (name, value) in &self.parameters {
+            text += &format!(" -G {name}={value}");
+        }
+        text
+    }
+}
+
+fn settings(args: &RunArgs) -> Result<Settings, Failure> {
+    let input = |e: cosim::scenario::ScenarioError| (code::INPUT, e.to_string());
+    let (source, file) = Source::read(&args.scenario).map_err(input)?;
+    let mut settings = settle(&source, &file).map_err(input)?;
+    settings.seed = args.seed.unwrap_or(settings.seed);
+    Ok(settings)
+}
+
+fn tools(e: CheckError) -> Failure {
+    let code = match &e {
+        CheckError::Build(BuildError::Tool(_)) | CheckError::Rtl(_) => code::TOOLS,
+        CheckError::Build(_) | CheckError::Layout(_) => code::INPUT,
+    };
+    (code, format!("failed to {e}"))
+}
+
+fn run_command(args: &RunArgs) -> Result<(), Failure> {
+    let settings = settings(args)?;
+    let mode = args.mode();
+    let world = cosim::world::World::new(&settings);
+    let out = args.out.as_deref();
+    let mut recorder = Recorder::new(&world, out).map_err(|e| (code::INPUT, e.to_string()))?;
+    drop(world);
+    let run = run(&settings, mode, &args.choice(), &mut recorder).map_err(tools)?;
+    let scenario = args.scenario.display().to_string();
+    let result = RunResult::new(&scenario, mode, &run, &recorder);
+    recorder.finish(&result).map_err(|e| (code::INPUT, e.to_string()))?;
+    print!("{}", summary(&result, &run));
+    judge(args, &settings, &run, out)
+}
+
+/// Turns the outcome into an exit code and a text.
+fn judge(
+    args: &RunArgs,
+    settings: &Settings,
+    run: &Run,
+    out: Option<&Path>,
+) -> Result<(), Failure> {
+    let again = args.again(settings);
+    match &run.outcome {
+        Outcome::Finished if run.world.driver.corrupted.is_empty() => Ok(()),
+        Outcome::Finished => {
+            let bad = &run.world.driver.corrupted;
+            Err((code::MISMATCH, format!("messages {bad:?} did not arrive as they were sent")))
+        }
+        Outcome::Limit(waits) => {
+            let text = format!("the limit of {} clocks came first; waiting:\n  ", settings.limit);
+            Err((code::LIMIT, text + &waits.join("\n  ")))
+        }
+        Outcome::Mismatch(m) => {
+            let mut text = headline(settings, m);
+            let waves = out.map(|o| o.join("waves.fst"));
+            let built = build_nic(&args.choice(), &settings.sizes, Compare::All).map_err(tools)?;
+            match diagnose(settings, &built, m, waves.as_deref()) {
+                Ok(more) => text += &more,
+                Err(e) => text += &format!("failed to look at the window: {e}\n"),
+            }
+            Err((code::MISMATCH, format!("{text}To see it again: {again}")))
+        }
+        Outcome::Assertion(nic, error) => {
+            let name = &settings.nics[*nic].name;
+            let text = format!("NIC {name} failed to {error}\nTo see it again: {again}");
+            Err((code::MISMATCH, text))
+        }
+        Outcome::Memory(nic, memory, word, model, rtl) => {
+            let name = &settings.nics[*nic].name;
+            let text = format!("memory {memory} of NIC {name} differs at word {word} at the end\n");
+            let values = format!("  model {model}\n  rtl   {rtl}\nTo see it again: {again}");
+            Err((code::MISMATCH, text + &values))
+        }
+    }
+}

@@ -6,7 +6,6 @@
 
 use std::net::Ipv4Addr;
 
-use rtl_model::block::Block;
 use rtl_model::host_interface::{CQE_BYTES, CqeEntry, index, peer_value, register_offset};
 use rtl_model::nic::{self, Nic};
 use rtl_model::rng::Rng;
@@ -80,6 +79,7 @@ impl World {
         for (d, peer) in self.settings.nics.iter().enumerate() {
             writes.push((index::PEER + d as u16, peer_value(ip(peer.address), true)));
         }
+        self.nodes[n].host.memory.map(CQ_BASE, (CQE_BYTES as u64) << CQ_LOG2);
         for (at, value) in writes {
             let addr = BAR + register_offset(at);
             self.nodes[n].host.post(1, addr, &value.to_le_bytes());
@@ -92,6 +92,26 @@ impl World {
             && self.driver.finished()
             && self.faults.finished()
             && self.nodes.iter().all(Node::quiet)
+    }
+
+    /// Who waits for what, for a run that does not end.
+    pub fn waits(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for message in self.driver.messages.iter().filter(|m| m.refused.is_none()) {
+            let names = ["SEND_COMPLETE", "WQE_COMPLETE", "RECV_COMPLETE"];
+            let missing = names.iter().zip(message.done).find(|(_, done)| done.is_none());
+            if let Some((name, _)) = missing {
+                let nics = &self.settings.nics;
+                let (from, to) = (&nics[message.from].name, &nics[message.to].name);
+                out.push(format!("message {from} to {to}, {} B: {name}", message.bytes));
+            }
+        }
+        for (node, settings) in self.nodes.iter().zip(&self.settings.nics) {
+            for what in node.nic.waits() {
+                out.push(format!("{}: {what}", settings.name));
+            }
+        }
+        out
     }
 
     /// First half of a clock: outputs from registers, the environment's answers, readys. After it
@@ -202,7 +222,7 @@ impl World {
     fn send(&mut self, n: usize, beat: WireBeat, back: u32, frames: bool, sink: &mut impl Sink) {
         let clock = self.clock;
         if beat.sop {
-            self.watch(n, &beat);
+            self.watch(&beat);
         }
         if frames && let Some(bytes) = self.nodes[n].tap.beat(&beat) {
             sink.event(clock, n, &Event::Sent { back, bytes });
@@ -212,7 +232,7 @@ impl World {
     }
 
     /// A SACK tells the sender the receiver's number; the drivers learn it here (QP-4).
-    fn watch(&mut self, n: usize, beat: &WireBeat) {
+    fn watch(&mut self, beat: &WireBeat) {
         let mut b = [0; 96];
         beat.data.to_bytes(&mut b);
         if beat.bytes >= 90 && b[42] == 0xdc {

@@ -1,1 +1,251 @@
-//! ack_build: to be written.
+//! Control frames of the receiver: a SACK, a cumulative ACK, or both, from one answer.
+//!
+//! Twin of `hdl/ack_build.sv`. ACK-1, SACK-1, SACK-2, MSN-8, PTH-1, BUF-3.
+//! An answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK, 5
+//! for both; longer while `path_select`, the egress pool or `frame` keep it. The SACK goes first.
+//!
+//! A frame is built when the control pool has room for it, 94 B or 62 B; its reservation goes out
+//! in the same clock as the frame. `ctl_free` counts a reservation from the clock after its event
+//! on, so no frame is built in the clock of one. The ACK's port is the next of this NIC's own
+//! spraying; a SACK goes on the entropy value of the packet that drew it.
+//!
+//! Choices: an `ack_psn_offset` that 16 bits do not hold is clipped to −32,768, which is below
+//! every window, so that no sender takes it for a packet it has out. Service time and penalty are
+//! 0. An answer with neither frame is passed over.
+
+use derive::{Image, ImageEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::block::Block;
+use crate::header::{ACK_BYTES, Base, CcState, Header, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth};
+use crate::sizes::Sizes;
+use crate::types::{Answer, Frame};
+
+/// What the block is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ImageEnum, Serialize, Deserialize)]
+#[bits(3)]
+pub enum State {
+    /// Takes up an answer, builds its SACK.
+    #[default]
+    First = 0,
+    /// Asks for the ACK's port.
+    Port = 1,
+    /// The port is on its way.
+    Wait = 2,
+    /// Builds the ACK.
+    Second = 3,
+    /// Lets the answer go.
+    Done = 4,
+}
+
+/// Input ports, without the `_i`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
+pub struct Inputs {
+    /// From `rx_track`.
+    pub answer_valid: bool,
+    /// From `rx_track`.
+    pub answer: Answer,
+    /// From `path_select`.
+    pub ack_ready: bool,
+    /// From `path_select`: the port comes.
+    pub ack_rsp_valid: bool,
+    /// From `path_select`.
+    pub ack_rsp_port: u16,
+    /// From `egress_arbiter`: free bytes of the control pool.
+    pub ctl_free: u32,
+    /// From the control class queue.
+    pub frame_ready: bool,
+    /// Level: this NIC's address.
+    pub cfg_own_ip: u32,
+    /// Level: this NIC's MAC.
+    #[bits(48)]
+    pub cfg_own_mac: u64,
+    /// Level: the next hop's MAC.
+    #[bits(48)]
+    pub cfg_hop_mac: u64,
+    /// Level: codepoint of control frames.
+    #[bits(6)]
+    pub cfg_dscp3: u8,
+    /// Level: ECN field of all frames.
+    #[bits(2)]
+    pub cfg_ecn: u8,
+    /// Level: time to live.
+    pub cfg_ttl: u8,
+    /// Level: `MaxPSNRange`.
+    #[bits(11)]
+    pub cfg_range: u16,
+}
+
+/// Output ports, without the `_o`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
+pub struct Outputs {
+    /// To `rx_track`.
+    pub answer_ready: bool,
+    /// To `path_select`.
+    pub ack_valid: bool,
+    /// To `path_select`: where the ACK goes.
+    #[bits(6)]
+    pub ack_dest: u8,
+    /// Event, to `egress_arbiter`: a reservation in the control pool.
+    pub cresv_valid: bool,
+    /// Bytes of it.
+    #[bits(14)]
+    pub cresv_bytes: u16,
+    /// To the control class queue.
+    pub frame_valid: bool,
+    /// To the control class queue.
+    pub frame: Frame,
+}
+
+/// Registers: the fields of `regs_t` in the RTL, in the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image, Serialize, Deserialize)]
+pub struct Regs {
+    /// What the block is doing.
+    pub state: State,
+    /// Where the ACK goes.
+    #[bits(6)]
+    pub ack_dest: u8,
+    /// Its port.
+    pub port: u16,
+    /// Event.
+    pub cresv_valid: bool,
+    /// Bytes of it.
+    #[bits(14)]
+    pub cresv_bytes: u16,
+    /// `frame` waits.
+    pub frame_valid: bool,
+    /// To the control class queue.
+    pub frame: Frame,
+}
+
+impl Block for Regs {
+    type Inputs = Inputs;
+    type Outputs = Outputs;
+
+    fn reset(_sizes: &Sizes) -> Self {
+        Self {
+            state: State::First,
+            ack_dest: 0,
+            port: 0,
+            cresv_valid: false,
+            cresv_bytes: 0,
+            frame_valid: false,
+            frame: Frame::default(),
+        }
+    }
+
+    fn drive(&self, o: &mut Outputs) {
+        o.answer_ready = self.state == State::Done;
+        o.ack_valid = self.state == State::Port;
+        o.ack_dest = self.ack_dest;
+        o.cresv_valid = self.cresv_valid;
+        o.cresv_bytes = self.cresv_bytes;
+        o.frame_valid = self.frame_valid;
+        o.frame = self.frame;
+    }
+
+    fn clock(&mut self, i: &Inputs, _o: &Outputs) {
+        let reserving = self.cresv_valid;
+        self.cresv_valid = false;
+        self.frame_valid &= !i.frame_ready;
+        let free = !reserving && !self.frame_valid;
+        match self.state {
+            State::First if i.answer_valid => {
+                if i.answer.sack {
+                    if !free || i.ctl_free < u32::from(SACK_BYTES) {
+                        return;
+                    }
+                    self.send(sack(i));
+                }
+                self.ack_dest = i.answer.dest;
+                self.state = if i.answer.ack { State::Port } else { State::Done };
+            }
+            State::First => {}
+            State::Port => {
+                if i.ack_ready {
+                    self.state = State::Wait;
+                }
+            }
+            State::Wait => {
+                if i.ack_rsp_valid {
+                    self.port = i.ack_rsp_port;
+                    self.state = State::Second;
+                }
+            }
+            State::Second => {
+                if free && i.ctl_free >= u32::from(ACK_BYTES) {
+                    self.send(ack(i, self.port));
+                    self.state = State::Done;
+                }
+            }
+            State::Done => self.state = State::First,
+        }
+    }
+
+    fn idle(&self, i: &Inputs) -> bool {
+        let taken = self.frame_valid && i.frame_ready;
+        let waits = self.state == State::First && !i.answer_valid;
+        waits && !taken && !self.cresv_valid
+    }
+}
+
+impl Regs {
+    /// Hands a frame on, with its reservation.
+    fn send(&mut self, frame: Frame) {
+        self.cresv_valid = true;
+        self.cresv_bytes = frame.len;
+        self.frame_valid = true;
+        self.frame = frame;
+    }
+}
+
+/// What both frames have in common.
+fn base(i: &Inputs) -> Base {
+    Base {
+        dst_mac: i.cfg_hop_mac,
+        src_mac: i.cfg_own_mac,
+        src_ip: i.cfg_own_ip,
+        dst_ip: i.answer.dst_ip,
+        dscp: i.cfg_dscp3,
+        ecn: i.cfg_ecn,
+        ttl: i.cfg_ttl,
+        qpn: i.answer.sender_qpn,
+        psn: i.answer.cum,
+        ..Base::default()
+    }
+}
+
+fn frame(hdr: &Header, len: u16) -> Frame {
+    Frame { hdr: hdr.wide(), hdr_len: hdr.len() as u8, len, ..Frame::default() }
+}
+
+/// SACK-2.
+fn sack(i: &Inputs) -> Frame {
+    let a = &i.answer;
+    let offset = a.drew.ahead_of(a.cum);
+    let base = Base { len: SACK_BYTES, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
+    let seth = Seth {
+        mark: u8::from(a.ce),
+        probe: false,
+        psn_offset: i16::try_from(offset).unwrap_or(i16::MIN).cast_unsigned(),
+        entropy: a.entropy,
+        receiver_qpn: a.own_qpn,
+        sender_pdc: a.sender_qpn.0 as u16,
+        cum: a.cum,
+        mpr: (i.cfg_range / 128) as u8,
+        sack_offset: a.sack_offset,
+        bitmap: a.bitmap,
+    };
+    let cc = CcState { service: 0, ooo: a.ooo, penalty: 0, rcvd: a.rcvd };
+    let mut hdr = Header::default();
+    hdr.put(&base.bytes()).put(&seth.bytes()).put(&cc.bytes());
+    frame(&hdr, SACK_BYTES)
+}
+
+/// ACK-1, MSN-8.
+fn ack(i: &Inputs, port: u16) -> Frame {
+    let base = Base { len: ACK_BYTES, sport: port, opcode: OP_ACK, ..base(i) };
+    let mut hdr = Header::default();
+    hdr.put(&base.bytes()).put(&aeth(i.answer.msn));
+    frame(&hdr, ACK_BYTES)
+}

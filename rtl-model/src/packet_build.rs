@@ -1,1 +1,347 @@
-//! packet_build: to be written.
+//! Packet build: a segment whose payload has arrived gets its flags, its path and its headers.
+//!
+//! Twin of `hdl/packet_build.sv`. The four requests stand from the clock after the hand-off on;
+//! the frame is out two clocks after the last answer (two after `replay_store` has taken its
+//! record, where that is later). One packet is in work at a time: throughput is a packet in two
+//! clocks more than the slowest answer takes, well within a payload of 256 B at 400 Gbps.
+//!
+//! PKT-1: entropy and headers once the payload is there. PKT-3: codepoint of a first transmission.
+//! PKT-4: class 0. PKT-5: ACK-request on the last packet of a message and on a tight window.
+//! QP-4: while the peer's number is unknown, R is set and the QP field is this side's own number.
+//! Section 12: Ethernet, IPv4, UDP, BTH, METH, RETH, then zeros up to `cfg_data_hdr`.
+//!
+//! Borders and choices:
+//! - A 0-byte packet is a data packet too (`frame.data` set): its slot is released as any other's.
+//! - The frame is written down (`rec_*`) before it can leave, so no answer to it can come too
+//!   early.
+
+use derive::Image;
+use serde::{Deserialize, Serialize};
+
+use crate::block::Block;
+use crate::header::{Base, Header, OP_FIRST, OP_LAST, OP_MIDDLE, OP_ONLY, Reth, meth};
+use crate::image::Wide;
+use crate::sizes::Sizes;
+use crate::types::{Frame, Psn, Qpn, Segment};
+
+/// Input ports, without the `_i`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
+pub struct Inputs {
+    /// From `payload_fetch`: a segment in issue order.
+    pub hand_valid: bool,
+    /// The segment.
+    pub hand: Segment,
+    /// From `window`.
+    pub query_ready: bool,
+    /// From `window`: the answer.
+    pub query_rsp_valid: bool,
+    /// Less than one nominal packet of room.
+    pub query_rsp_tight: bool,
+    /// From `path_select`.
+    pub data_ready: bool,
+    /// From `path_select`: the answer.
+    pub data_rsp_valid: bool,
+    /// The entropy value.
+    pub data_rsp_port: u16,
+    /// From `qp_table`.
+    pub build_ready: bool,
+    /// From `qp_table`: the answer.
+    pub build_rsp_valid: bool,
+    /// This side's number.
+    pub build_rsp_qpn: Qpn,
+    /// The peer's number is known.
+    pub build_rsp_remote_valid: bool,
+    /// The peer's number.
+    pub build_rsp_remote: Qpn,
+    /// From `replay_store`.
+    pub rec_ready: bool,
+    /// From the data queue.
+    pub frame_ready: bool,
+    /// From `csr`.
+    pub cfg_own_ip: u32,
+    /// From `csr`.
+    #[bits(48)]
+    pub cfg_own_mac: u64,
+    /// From `csr`: the next hop.
+    #[bits(48)]
+    pub cfg_hop_mac: u64,
+    /// From `csr`: 64 addresses, destination 0 lowest.
+    pub cfg_peer_ip: Wide<32>,
+    /// From `csr`: codepoint of no trim.
+    #[bits(6)]
+    pub cfg_dscp0: u8,
+    /// From `csr`: codepoint of trimmable.
+    #[bits(6)]
+    pub cfg_dscp1: u8,
+    /// From `csr`: ECN field.
+    #[bits(2)]
+    pub cfg_ecn: u8,
+    /// From `csr`: `TrimmingEnabled`.
+    pub cfg_trimming: bool,
+    /// From `csr`: time to live.
+    pub cfg_ttl: u8,
+    /// From `csr`: bytes before the payload.
+    #[bits(7)]
+    pub cfg_data_hdr: u8,
+    /// From `csr`: bytes of a data packet on the wire beside its payload.
+    #[bits(7)]
+    pub cfg_wire_overhead: u8,
+}
+
+/// Output ports, without the `_o`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
+pub struct Outputs {
+    /// To `payload_fetch`.
+    pub hand_ready: bool,
+    /// To `window`: is the group's window tight?
+    pub query_valid: bool,
+    /// The group.
+    pub query_group: u8,
+    /// To `path_select`: the next entropy value, please.
+    pub data_valid: bool,
+    /// The destination.
+    #[bits(6)]
+    pub data_dest: u8,
+    /// To `qp_table`: a PSN is given.
+    pub build_valid: bool,
+    /// The QP's slot.
+    pub build_qp: u8,
+    /// The PSN.
+    pub build_psn: Psn,
+    /// To `replay_store`: the packet's record.
+    pub rec_valid: bool,
+    /// The QP's slot.
+    pub rec_qp: u8,
+    /// The PSN.
+    pub rec_psn: Psn,
+    /// The replay slot.
+    #[bits(10)]
+    pub rec_slot: u16,
+    /// Payload bytes.
+    #[bits(14)]
+    pub rec_len: u16,
+    /// Last of its message.
+    pub rec_last: bool,
+    /// The group.
+    pub rec_group: u8,
+    /// The message entry.
+    #[bits(10)]
+    pub rec_msg: u16,
+    /// To the data queue.
+    pub frame_valid: bool,
+    /// The frame.
+    pub frame: Frame,
+    /// To the log: a packet was built.
+    pub built_valid: bool,
+    /// The QP's slot.
+    pub built_qp: u8,
+    /// Its PSN.
+    pub built_psn: Psn,
+    /// Its ACK-request flag.
+    pub built_ack_req: bool,
+}
+
+/// Registers: the fields of `regs_t` in the RTL, in the same order.
+#[derive(Clone, Debug, PartialEq, Eq, Image, Serialize, Deserialize)]
+pub struct Regs {
+    /// `seg` is in work.
+    pub busy: bool,
+    /// The segment in work, or the last one.
+    pub seg: Segment,
+    /// The request waits for `window`.
+    pub query_valid: bool,
+    /// The request waits for `path_select`.
+    pub data_valid: bool,
+    /// The request waits for `qp_table`.
+    pub build_valid: bool,
+    /// The record waits for `replay_store`.
+    pub rec_valid: bool,
+    /// `window` has answered.
+    pub query_done: bool,
+    /// `path_select` has answered.
+    pub data_done: bool,
+    /// `qp_table` has answered.
+    pub build_done: bool,
+    /// The window's answer.
+    pub tight: bool,
+    /// The entropy value.
+    pub sport: u16,
+    /// This side's number.
+    pub own_qpn: Qpn,
+    /// The peer's number is known.
+    pub remote_valid: bool,
+    /// The peer's number.
+    pub remote: Qpn,
+    /// `frame` waits for the data queue.
+    pub frame_valid: bool,
+    /// The last frame.
+    pub frame: Frame,
+    /// A packet was built.
+    pub built_valid: bool,
+    /// The QP's slot of the last one.
+    pub built_qp: u8,
+    /// Its PSN.
+    pub built_psn: Psn,
+    /// Its ACK-request flag.
+    pub built_ack_req: bool,
+}
+
+impl Block for Regs {
+    type Inputs = Inputs;
+    type Outputs = Outputs;
+
+    fn reset(_: &Sizes) -> Self {
+        Self {
+            busy: false,
+            seg: Segment::default(),
+            query_valid: false,
+            data_valid: false,
+            build_valid: false,
+            rec_valid: false,
+            query_done: false,
+            data_done: false,
+            build_done: false,
+            tight: false,
+            sport: 0,
+            own_qpn: Qpn(0),
+            remote_valid: false,
+            remote: Qpn(0),
+            frame_valid: false,
+            frame: Frame::default(),
+            built_valid: false,
+            built_qp: 0,
+            built_psn: Psn(0),
+            built_ack_req: false,
+        }
+    }
+
+    fn drive(&self, o: &mut Outputs) {
+        let seg = &self.seg;
+        o.query_valid = self.query_valid;
+        o.query_group = seg.group;
+        o.data_valid = self.data_valid;
+        o.data_dest = seg.dest;
+        o.build_valid = self.build_valid;
+        o.build_qp = seg.qp;
+        o.build_psn = seg.psn;
+        o.rec_valid = self.rec_valid;
+        o.rec_qp = seg.qp;
+        o.rec_psn = seg.psn;
+        o.rec_slot = seg.slot;
+        o.rec_len = seg.len;
+        o.rec_last = seg.last;
+        o.rec_group = seg.group;
+        o.rec_msg = seg.msg;
+        o.frame_valid = self.frame_valid;
+        o.frame = self.frame;
+        o.built_valid = self.built_valid;
+        o.built_qp = self.built_qp;
+        o.built_psn = self.built_psn;
+        o.built_ack_req = self.built_ack_req;
+    }
+
+    fn ready(&self, i: &Inputs, o: &mut Outputs) {
+        o.hand_ready = !self.busy || self.finishes(i);
+    }
+
+    fn clock(&mut self, i: &Inputs, o: &Outputs) {
+        let finishes = self.finishes(i);
+        self.frame_valid &= !i.frame_ready;
+        self.built_valid = finishes;
+        if finishes {
+            self.busy = false;
+            self.frame_valid = true;
+            self.frame = self.build(i);
+            self.built_qp = self.seg.qp;
+            self.built_psn = self.seg.psn;
+            self.built_ack_req = self.ack_req();
+        }
+
+        self.query_valid &= !i.query_ready;
+        self.data_valid &= !i.data_ready;
+        self.build_valid &= !i.build_ready;
+        self.rec_valid &= !i.rec_ready;
+        if i.query_rsp_valid {
+            self.query_done = true;
+            self.tight = i.query_rsp_tight;
+        }
+        if i.data_rsp_valid {
+            self.data_done = true;
+            self.sport = i.data_rsp_port;
+        }
+        if i.build_rsp_valid {
+            self.build_done = true;
+            self.own_qpn = i.build_rsp_qpn;
+            self.remote_valid = i.build_rsp_remote_valid;
+            self.remote = i.build_rsp_remote;
+        }
+
+        if i.hand_valid && o.hand_ready {
+            self.busy = true;
+            self.seg = i.hand;
+            (self.query_valid, self.data_valid) = (true, true);
+            (self.build_valid, self.rec_valid) = (true, true);
+            (self.query_done, self.data_done, self.build_done) = (false, false, false);
+        }
+    }
+
+    fn idle(&self, i: &Inputs) -> bool {
+        let output = self.built_valid || self.frame_valid && i.frame_ready;
+        let input = i.query_rsp_valid || i.data_rsp_valid || i.build_rsp_valid;
+        !self.busy && !i.hand_valid && !output && !input
+    }
+}
+
+impl Regs {
+    /// All that the frame needs is there, and so is room for it.
+    fn finishes(&self, i: &Inputs) -> bool {
+        let answered = self.query_done && self.data_done && self.build_done && !self.rec_valid;
+        self.busy && answered && (!self.frame_valid || i.frame_ready)
+    }
+
+    /// PKT-5, for a first transmission.
+    fn ack_req(&self) -> bool {
+        self.seg.last || self.tight
+    }
+
+    /// PKT-1, section 12.
+    fn build(&self, i: &Inputs) -> Frame {
+        let seg = &self.seg;
+        let pair = i.cfg_peer_ip.0[usize::from(seg.dest / 2)];
+        let len = (seg.len + u16::from(i.cfg_wire_overhead)) & 0x3fff;
+        let base = Base {
+            dst_mac: i.cfg_hop_mac,
+            src_mac: i.cfg_own_mac,
+            src_ip: i.cfg_own_ip,
+            dst_ip: (pair >> (seg.dest % 2 * 32)) as u32,
+            dscp: if i.cfg_trimming { i.cfg_dscp1 } else { i.cfg_dscp0 },
+            ecn: i.cfg_ecn,
+            ttl: i.cfg_ttl,
+            len,
+            sport: self.sport,
+            opcode: match (seg.first, seg.last) {
+                (true, true) => OP_ONLY,
+                (true, false) => OP_FIRST,
+                (false, true) => OP_LAST,
+                (false, false) => OP_MIDDLE,
+            },
+            qpn: if self.remote_valid { self.remote } else { self.own_qpn },
+            ack_req: self.ack_req(),
+            by_sender: !self.remote_valid,
+            rtx: false,
+            ts: false,
+            psn: seg.psn,
+        };
+        let reth = Reth { raddr: seg.raddr, rkey: seg.rkey, msg_len: seg.msg_len };
+        let mut hdr = Header::default();
+        hdr.put(&base.bytes()).put(&meth(seg.msn)).put(&reth.bytes());
+        Frame {
+            hdr: hdr.wide(),
+            hdr_len: i.cfg_data_hdr,
+            len,
+            data: true,
+            slot: seg.slot,
+            off: (seg.laddr & 63) as u8,
+        }
+    }
+}

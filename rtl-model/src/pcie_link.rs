@@ -346,10 +346,10 @@ impl Block for Regs {
             self.rows_used -= u16::from(rows_of(self.tlp.dws));
         }
         self.read_row(o.buf_re);
-        if self.busy {
-            self.left -= i.cfg_pcie_rate;
-        } else {
+        if !self.busy {
             self.begin(i, o, if ends { self.done_back } else { 0 });
+        } else if self.left > i.cfg_pcie_rate {
+            self.left -= i.cfg_pcie_rate;
         }
         self.word_in(i, o);
     }

@@ -6,17 +6,17 @@
 
 use std::sync::Arc;
 
-use derive::Image;
+use derive::Image as DeriveImage;
 use serde::{Deserialize, Serialize};
 
-use crate::image::{Item, Reader, Writer};
+use crate::image::{BadBits, Field, Image, Item, Reader, Writer};
 use crate::rng::Rng;
 
 /// Words of a page: pages are shared between copies of a memory until one of them is written.
 const PAGE: usize = 256;
 
 /// Input ports.
-#[derive(Clone, Debug, Default, Image)]
+#[derive(Clone, Debug, Default, DeriveImage)]
 pub struct Inputs<T: Item> {
     /// Write this clock.
     pub we: bool,
@@ -116,5 +116,18 @@ impl<T: Item + Clone + Default> Ram<T> {
             self.peek(addr).write(&mut Writer::new(chunk));
         }
         out
+    }
+}
+
+/// The read register: the only one that a memory has.
+impl<T: Item> Image for Ram<T> {
+    fn layout(&self, out: &mut Vec<Field>) {
+        self.rdata.layout("rdata", 0, out);
+    }
+    fn write(&self, out: &mut Writer<'_>) {
+        self.rdata.write(out);
+    }
+    fn read(&mut self, words: &mut Reader<'_>) -> Result<(), BadBits> {
+        Item::read(&mut self.rdata, 0, words).map_err(|e| e.field("rdata"))
     }
 }

@@ -17,7 +17,9 @@ pub type Beat = Wide<16>;
 pub const BYTE_UNITS: u64 = 8_000;
 
 /// A packet sequence number, modulo 2^24.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct Psn(pub u32);
 
 impl Psn {
@@ -57,7 +59,9 @@ impl Bits for Psn {
 }
 
 /// A QP number: generation:16 slot:8 (QP-5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct Qpn(pub u32);
 
 impl Qpn {

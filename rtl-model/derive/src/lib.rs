@@ -11,6 +11,7 @@
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::{Attribute, Data, DeriveInput, Error, Fields, Ident, LitInt, parse_macro_input};
 
 /// Implements `rtl_model::image::Image` for a struct with named fields.
@@ -54,7 +55,7 @@ fn image_impl(input: &DeriveInput) -> syn::Result<Tokens> {
     let (mut layout, mut write, mut read) = (Vec::new(), Vec::new(), Vec::new());
     for field in &fields.named {
         let ident = field.ident.as_ref().expect("named");
-        let name = ident.to_string();
+        let name = ident.unraw().to_string();
         let width = bits_attr(&field.attrs)?.unwrap_or(0);
         layout.push(quote! {
             ::rtl_model::image::Item::layout(&self.#ident, #name, #width, out);

@@ -1,0 +1,438 @@
+//! Runs a scenario: lockstep, the model alone, or the RTL from the model's inputs.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rtl_model::image::{Image, Writer, image_words};
+use serde::Serialize;
+use verilated::{Built, Compare, Layout, Rtl};
+
+use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, build_nic};
+use crate::event::{Nowhere, Sink};
+use crate::record::{NicCounts, Recorder, Timed};
+use crate::settings::Settings;
+use crate::world::World;
+
+/// Clocks between two looks at the progress bar and at whether all is done.
+const BATCH: u64 = 1_024;
+
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Model and RTL, every output and register compared at every clock.
+    Lockstep,
+    /// The model alone.
+    ModelOnly,
+    /// The RTL from the inputs that the model's environment gives; its ports are compared.
+    RtlOnly,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// All messages are through and nothing moves.
+    Finished,
+    /// The limit came first; who waits for what.
+    Limit(Vec<String>),
+    /// The twins differ.
+    Mismatch(Box<NicMismatch>),
+    /// An assertion of the RTL failed: NIC and text.
+    Assertion(usize, String),
+    /// A memory differed at the end: NIC, memory, word, both values.
+    Memory(usize, String, usize, String, String),
+}
+
+/// What is compared at each clock, over all NICs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// Registers.
+    pub registers: usize,
+    /// Output ports of blocks.
+    pub outputs: usize,
+    /// Bits of both.
+    pub bits: u64,
+    /// Memories compared whole at the end.
+    pub memories: usize,
+}
+
+impl Compared {
+    fn of(layout: &Layout, nics: usize) -> Self {
+        let outputs = layout.places.iter().filter(|p| p.kind == verilated::Kind::Output).count();
+        Self {
+            registers: (layout.places.len() - outputs) * nics,
+            outputs: outputs * nics,
+            bits: layout.compared_bits() * nics as u64,
+            memories: layout.memories.len() * nics,
+        }
+    }
+}
+
+/// One message in `result.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageResult {
+    /// Sender.
+    pub from: String,
+    /// Receiver.
+    pub to: String,
+    /// Bytes.
+    pub bytes: u32,
+    /// QP number at the sender.
+    pub qpn: Option<u32>,
+    /// Clock of the post.
+    pub posted: Option<u64>,
+    /// Clock in which the `SEND_COMPLETE` entry had arrived.
+    pub send_complete: Option<u64>,
+    /// The same for `WQE_COMPLETE`.
+    pub wqe_complete: Option<u64>,
+    /// The same for `RECV_COMPLETE`.
+    pub recv_complete: Option<u64>,
+    /// The refusal code, where the doorbell was refused.
+    pub refused: Option<u8>,
+}
+
+/// `result.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// The scenario's path.
+    pub scenario: String,
+    /// Seed.
+    pub seed: u64,
+    /// What ran.
+    pub mode: Mode,
+    /// How it ended, in a word.
+    pub outcome: &'static str,
+    /// Clocks.
+    pub clocks: u64,
+    /// Clock from which messages' times count.
+    pub boot: u64,
+    /// Simulated time.
+    pub simulated_ns: u64,
+    /// A hash over the ports of every NIC at every clock, and all state at the end.
+    pub digest: String,
+    /// What was compared at each clock; nothing for the model alone.
+    pub compared: Compared,
+    /// The messages, in the order of their posts.
+    pub messages: Vec<MessageResult>,
+    /// Messages whose bytes were found whole at the receiver.
+    pub intact: u64,
+    /// Counts of each NIC, by name.
+    pub nics: std::collections::BTreeMap<String, NicCounts>,
+    /// The first exact ends of transfers and frames after boot.
+    pub moments: Vec<Timed>,
+}
+
+/// A run that has ended.
+pub struct Run {
+    /// How.
+    pub outcome: Outcome,
+    /// The world as it was then.
+    pub world: World,
+    /// What was compared.
+    pub compared: Compared,
+    /// The ports' hash.
+    pub digest: u64,
+    /// Wall time of the loop.
+    pub wall: Duration,
+}
+
+/// A hash that depends on every word and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest(pub u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Digest {
+    /// Adds words.
+    pub fn add(&mut self, words: &[u32]) {
+        let mut hash = self.0;
+        for pair in words.chunks(2) {
+            let low = u64::from(pair[0]);
+            let word = low | pair.get(1).map_or(0, |high| u64::from(*high) << 32);
+            let mixed = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+            hash = (mixed as u64) ^ (mixed >> 64) as u64;
+        }
+        self.0 = hash;
+    }
+}
+
+/// Hashes the ports of a world's NICs as they are before an edge.
+#[derive(Default)]
+pub struct PortDigest {
+    words: Vec<u32>,
+    /// The hash so far.
+    pub digest: Digest,
+}
+
+impl PortDigest {
+    /// Adds a clock, after `World::settle`.
+    pub fn add(&mut self, world: &World) {
+        for node in &world.nodes {
+            let ports = node.nic.ports();
+            if self.words.is_empty() {
+                self.words = vec![0; image_words(&ports.fields())];
+            }
+            ports.write(&mut Writer::new(&mut self.words));
+            self.digest.add(&self.words);
+        }
+    }
+
+    /// Adds all registers and memories.
+    pub fn finish(mut self, world: &World) -> u64 {
+        for node in &world.nodes {
+            node.nic.instances(&mut |_, _, regs| self.digest.add(&regs.to_words()));
+            node.nic.memories(&mut |_, words| self.digest.add(&words));
+        }
+        self.digest.0
+    }
+}
+
+/// Runs to the end of the scenario.
+///
+/// # Errors
+/// When the RTL cannot be had.
+pub fn run(
+    settings: &Settings,
+    mode: Mode,
+    choice: &RtlChoice,
+    recorder: &mut Recorder,
+) -> Result<Run, CheckError> {
+    let world = World::new(settings);
+    match mode {
+        Mode::ModelOnly => Ok(run_model(world, recorder)),
+        Mode::Lockstep => {
+            let built = build_nic(choice, &settings.sizes, Compare::All)?;
+            run_lockstep(Checked::new(world, &built)?, &built, recorder)
+        }
+        Mode::RtlOnly => {
+            let built = build_nic(choice, &settings.sizes, Compare::Top)?;
+            run_rtl(world, &built, recorder)
+        }
+    }
+}
+
+/// A loop around one clock: bar, limit, end.
+fn drive<E>(
+    limit: u64,
+    mut step: impl FnMut() -> Result<(), E>,
+    mut look: impl FnMut() -> bool,
+) -> Result<bool, E> {
+    let bar = bar(limit);
+    let mut clock = 0;
+    let finished = loop {
+        if look() {
+            break true;
+        }
+        if clock >= limit {
+            break false;
+        }
+        for _ in 0..BATCH.min(limit - clock) {
+            step()?;
+            clock += 1;
+        }
+        bar.set_position(clock);
+    };
+    bar.finish_and_clear();
+    Ok(finished)
+}
+
+/// A bar with clocks, simulated time, kHz and time left; nothing where no terminal is.
+fn bar(limit: u64) -> ProgressBar {
+    let style = "{bar:30} {human_pos}/{human_len} clocks (ns) {per_sec} left at most {eta}";
+    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(limit).with_style(style)
+}
+
+fn ended(finished: bool, world: &World) -> Outcome {
+    if finished { Outcome::Finished } else { Outcome::Limit(world.waits()) }
+}
+
+fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
+    let start = Instant::now();
+    let mut ports = PortDigest::default();
+    let limit = world.settings.limit;
+    let cell = std::cell::RefCell::new(&mut world);
+    let Ok(finished) = drive::<std::convert::Infallible>(
+        limit,
+        || {
+            let mut world = cell.borrow_mut();
+            world.settle(sink);
+            ports.add(&world);
+            world.edge();
+            Ok(())
+        },
+        || cell.borrow().finished(),
+    );
+    let wall = start.elapsed();
+    let outcome = ended(finished, &world);
+    let digest = ports.finish(&world);
+    Run { outcome, world, compared: Compared::default(), digest, wall }
+}
+
+fn run_lockstep(
+    checked: Checked,
+    built: &Built,
+    sink: &mut impl Sink,
+) -> Result<Run, CheckError> {
+    let start = Instant::now();
+    let compared = Compared::of(built.layout(), checked.rtl.len());
+    let limit = checked.world.settings.limit;
+    let mut ports = PortDigest::default();
+    let cell = std::cell::RefCell::new(checked);
+    let stopped = drive(
+        limit,
+        || {
+            let mut checked = cell.borrow_mut();
+            checked.step_with(sink, |world| ports.add(world))
+        },
+        || cell.borrow().world.finished(),
+    );
+    let wall = start.elapsed();
+    let Checked { world, rtl } = cell.into_inner();
+    let outcome = match stopped {
+        Err(Stop::Differs(mismatch)) => Outcome::Mismatch(mismatch),
+        Err(Stop::Assertion(nic, error)) => Outcome::Assertion(nic, error.to_string()),
+        Ok(finished) => differing_memory(&rtl, &world).unwrap_or_else(|| ended(finished, &world)),
+    };
+    let digest = ports.finish(&world);
+    Ok(Run { outcome, world, compared, digest, wall })
+}
+
+fn differing_memory(rtl: &[NicRtl], world: &World) -> Option<Outcome> {
+    let mut pairs = rtl.iter().zip(&world.nodes).enumerate();
+    pairs.find_map(|(n, (rtl, node))| {
+        let found = rtl.memory_differences(&node.nic).into_iter().next()?;
+        Some(Outcome::Memory(n, found.0, found.1, found.2, found.3))
+    })
+}
+
+/// The RTL from the model's inputs: its own ports are compared, nothing inside.
+fn run_rtl(mut world: World, built: &Built, sink: &mut impl Sink) -> Result<Run, CheckError> {
+    let start = Instant::now();
+    let inner = build_nic_all_memories(&world, built)?;
+    let mut rtl = inner;
+    let layout = built.layout();
+    let mut inputs = vec![0; layout.input_words];
+    let mut expected = vec![0; layout.expected_words];
+    let mut ports = PortDigest::default();
+    let mut outcome = None;
+    let mut finished = false;
+    while world.clock < world.settings.limit && outcome.is_none() && !finished {
+        world.settle(sink);
+        ports.add(&world);
+        for (n, (node, rtl)) in world.nodes.iter().zip(&mut rtl).enumerate() {
+            node.inputs.write(&mut Writer::new(&mut inputs));
+            node.nic.ports().write(&mut Writer::new(&mut expected));
+            match rtl.step(&inputs, &expected) {
+                Ok(None) => {}
+                Ok(Some(d)) => outcome = Some(Outcome::Mismatch(Box::new(top(&world, n, layout, &d)))),
+                Err(e) => outcome = Some(Outcome::Assertion(n, e.to_string())),
+            }
+        }
+        world.edge();
+        finished = world.clock % BATCH == 0 && world.finished();
+    }
+    let wall = start.elapsed();
+    let outcome = outcome.unwrap_or_else(|| ended(finished, &world));
+    let compared = Compared::of(layout, world.nodes.len());
+    let digest = ports.finish(&world);
+    Ok(Run { outcome, world, compared, digest, wall })
+}
+
+fn build_nic_all_memories(world: &World, built: &Built) -> Result<Vec<Rtl>, CheckError> {
+    let seed = world.settings.seed as u32;
+    let each = world.nodes.iter().enumerate().map(|(n, node)| {
+        let start = verilated::Start::Random(seed.wrapping_add(n as u32));
+        let mut rtl = Rtl::new(built, start)?;
+        let idle = vec![0; built.layout().input_words];
+        rtl.reset(true);
+        rtl.settle(&idle)?;
+        rtl.reset(false);
+        rtl.step_bare(&idle)?;
+        rtl.reset(true);
+        let mut failed = Ok(());
+        node.nic.memories(&mut |name, words| {
+            if let Some(index) = built.layout().memory(name)
+                && failed.is_ok()
+            {
+                failed = rtl.load_memory(index, &words);
+            }
+        });
+        failed?;
+        Ok(rtl)
+    });
+    each.collect()
+}
+
+fn top(world: &World, nic: usize, layout: &Layout, d: &verilated::Difference) -> NicMismatch {
+    let field = layout.field(&d.place);
+    NicMismatch {
+        clock: world.clock,
+        nic,
+        block: "nic".into(),
+        kind: "output",
+        field: field.name.clone(),
+        model: crate::report::hex(&d.expected, field.width),
+        rtl: crate::report::hex(&d.rtl, field.width),
+    }
+}
+
+/// A world after `clocks` clocks, without a check.
+pub fn world_at(settings: &Settings, clocks: u64) -> World {
+    let mut world = World::new(settings);
+    for _ in 0..clocks {
+        world.step(&mut Nowhere);
+    }
+    world
+}
+
+impl RunResult {
+    /// What a run says, for `result.json`.
+    pub fn new(scenario: &str, mode: Mode, run: &Run, recorder: &Recorder) -> Self {
+        let world = &run.world;
+        let name = |n: usize| world.settings.nics[n].name.clone();
+        let messages = world.driver.messages.iter().map(|m| MessageResult {
+            from: name(m.from),
+            to: name(m.to),
+            bytes: m.bytes,
+            qpn: m.qpn.map(|q| q.0),
+            posted: m.posted,
+            send_complete: m.done[0],
+            wqe_complete: m.done[1],
+            recv_complete: m.done[2],
+            refused: m.refused,
+        });
+        let counts = recorder.counts.iter().enumerate().map(|(n, c)| (name(n), c.clone()));
+        Self {
+            scenario: scenario.to_owned(),
+            seed: world.settings.seed,
+            mode,
+            outcome: run.outcome.word(),
+            clocks: world.clock,
+            boot: world.boot,
+            simulated_ns: world.clock,
+            digest: format!("{:016x}", run.digest),
+            compared: run.compared,
+            messages: messages.collect(),
+            intact: world.driver.intact,
+            nics: counts.collect(),
+            moments: recorder.moments.clone(),
+        }
+    }
+}
+
+impl Outcome {
+    /// In a word, for `result.json`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Limit(_) => "limit",
+            Self::Mismatch(_) | Self::Memory(..) => "mismatch",
+            Self::Assertion(..) => "assertion",
+        }
+    }
+}

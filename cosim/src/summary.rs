@@ -1,0 +1,73 @@
+//! The table at the end of a run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::run::{Mode, Run, RunResult};
+
+/// Completions that the table lists one by one.
+const LISTED: usize = 16;
+
+/// What a reader wants to see at once.
+pub fn summary(result: &RunResult, run: &Run) -> String {
+    let mut out = String::new();
+    let seconds = run.wall.as_secs_f64().max(1e-9);
+    let khz = (result.clocks * result.nics.len() as u64) as f64 / seconds / 1e3;
+    row(&mut out, "clocks", &format!("{} ({} NICs)", result.clocks, result.nics.len()));
+    row(&mut out, "simulated", &format!("{} ns, {} of them boot", result.simulated_ns, result.boot));
+    row(&mut out, "speed", &format!("{khz:.0} kHz (NIC clocks a second)"));
+    let c = &result.compared;
+    let compared = match result.mode {
+        Mode::ModelOnly => "nothing: the model alone".to_owned(),
+        _ => format!(
+            "{} registers, {} output ports, {} bits a clock; {} memories at the end",
+            c.registers, c.outputs, c.bits, c.memories
+        ),
+    };
+    row(&mut out, "compared", &compared);
+    messages(&mut out, result);
+    for (name, counts) in &result.nics {
+        row(&mut out, &format!("NIC {name} sent"), &list(&counts.sent));
+        let bytes = format!("{} sent, {} arrived", counts.bytes_sent, counts.bytes_arrived);
+        row(&mut out, "  bytes", &bytes);
+        let lists = [("  dropped", &counts.dropped), ("  refused", &counts.refused)];
+        for (title, map) in lists.into_iter().filter(|l| !l.1.is_empty()) {
+            row(&mut out, title, &list(map));
+        }
+    }
+    row(&mut out, "seed", &result.seed.to_string());
+    row(&mut out, "digest", &result.digest);
+    row(&mut out, "outcome", result.outcome);
+    out
+}
+
+fn messages(out: &mut String, result: &RunResult) {
+    let bytes: u64 = result.messages.iter().map(|m| u64::from(m.bytes)).sum();
+    let whole = format!("{}, {bytes} B; {} whole", result.messages.len(), result.intact);
+    row(out, "messages", &whole);
+    let time = |at: Option<u64>| at.map_or("-".to_owned(), |t| t.to_string());
+    for m in result.messages.iter().take(LISTED) {
+        let _ = writeln!(
+            out,
+            "  {} -> {}  {:>8} B  posted {:>7}  SEND {:>7}  WQE {:>7}  RECV {:>7} ns",
+            m.from,
+            m.to,
+            m.bytes,
+            time(m.posted),
+            time(m.send_complete),
+            time(m.wqe_complete),
+            time(m.recv_complete)
+        );
+    }
+    if result.messages.len() > LISTED {
+        let _ = writeln!(out, "  ... and {} more", result.messages.len() - LISTED);
+    }
+}
+
+fn list<K: std::fmt::Display>(map: &BTreeMap<K, u64>) -> String {
+    map.iter().map(|(k, n)| format!("{k} {n}")).collect::<Vec<_>>().join(", ")
+}
+
+fn row(out: &mut String, title: &str, value: &str) {
+    let _ = writeln!(out, "{title:<14} {value}");
+}

@@ -1,0 +1,2296 @@
+// The NIC: instances and wires, no logic.
+//
+// Twin of rtl-model/src/nic.rs. Instances stand in the order of the path: from the host to the
+// wire, then from the wire to the host. A memory stands beside the block that it serves and is
+// named after the two. The ports are the PCIe bus and the wire; every frame and TLP on them is
+// whole, with real headers.
+
+module nic
+  import nic_pkg::*;
+  import sched_pkg::*;
+  import qp_pkg::*;
+  import completion_pkg::*;
+#(
+  parameter int unsigned QPS           = 256,
+  parameter int unsigned PSNS          = 1024,
+  parameter int unsigned SLOTS         = 1024,
+  parameter int unsigned MSGS          = 1024,
+  parameter int unsigned TAGS          = 256,
+  parameter int unsigned DESTS         = 64,
+  parameter int unsigned INGRESS_WORDS = 65536,
+  parameter int unsigned FRAMES        = 1024
+) (
+  input logic clk_i,
+  input logic rst_ni,
+
+  // TLPs from the host
+  input  logic      rx_valid_i,
+  output logic      rx_ready_o,
+  input  tlp_beat_t rx_i,
+
+  // Frames from the wire
+  input logic       wire_valid_i,
+  input logic       wire_sop_i,
+  input logic       wire_eop_i,
+  input logic [7:0] wire_bytes_i,
+  input beat_t      wire_data_i,
+
+  // TLPs to the host; completion entries that cost no link time have a bus of their own
+  output logic tlp_valid_o,
+  output logic tlp_sop_o,
+  output logic tlp_eop_o,
+  output logic [127:0] tlp_hdr_o,
+  output logic [7:0] tlp_dws_o,
+  output beat_t tlp_data_o,
+  output logic [19:0] tlp_back_o,
+  output logic cqe_valid_o,
+  output logic [127:0] cqe_hdr_o,
+  output logic [255:0] cqe_data_o,
+
+  // Frames to the wire
+  output logic wire_valid_o,
+  output logic wire_sop_o,
+  output logic wire_eop_o,
+  output logic [7:0] wire_bytes_o,
+  output beat_t wire_data_o,
+  output rate_t wire_back_o
+);
+
+  // From csr
+  logic csr_bad_write;
+  len_t csr_cfg_mss;
+  logic [10:0] csr_cfg_range;
+  psn_t csr_cfg_initial_psn;
+  rate_t csr_cfg_wire_rate;
+  rate_t csr_cfg_pcie_rate;
+  logic [31:0] csr_cfg_own_ip;
+  logic [47:0] csr_cfg_own_mac;
+  logic [47:0] csr_cfg_hop_mac;
+  logic [63:0] csr_cfg_cq_base;
+  logic [4:0] csr_cfg_cq_log2;
+  bytes_t csr_cfg_init_window;
+  len_t csr_cfg_unit;
+  logic csr_cfg_groups;
+  logic csr_cfg_trimming;
+  logic csr_cfg_distinct_rtx;
+  logic csr_cfg_cqe_on_link;
+  logic [1:0] csr_cfg_sched;
+  logic [1:0] csr_cfg_ecn;
+  logic [5:0] csr_cfg_dscp0;
+  logic [5:0] csr_cfg_dscp1;
+  logic [5:0] csr_cfg_dscp2;
+  logic [5:0] csr_cfg_dscp3;
+  logic [5:0] csr_cfg_dscp4;
+  logic [5:0] csr_cfg_dscp5;
+  bytes_t csr_cfg_tx_hdr_buf;
+  bytes_t csr_cfg_tx_data_buf;
+  logic [6:0] csr_cfg_data_hdr;
+  logic [6:0] csr_cfg_wire_overhead;
+  logic [6:0] csr_cfg_nominal_overhead;
+  logic [4:0] csr_cfg_charge_less;
+  bytes_t csr_cfg_egress_pool0;
+  bytes_t csr_cfg_egress_pool1;
+  bytes_t csr_cfg_ingress_pool0;
+  bytes_t csr_cfg_ingress_pool1;
+  logic [7:0] csr_cfg_weight0;
+  logic [7:0] csr_cfg_weight1;
+  logic [15:0] csr_cfg_rid;
+  logic [7:0] csr_cfg_ttl;
+  logic [63:0] csr_cfg_peer_valid;
+  logic [2047:0] csr_cfg_peer_ip;
+
+  // From rx_fifo
+  logic rx_fifo_in_ready;
+  logic rx_fifo_out_valid;
+  tlp_beat_t rx_fifo_out_data;
+  logic rx_fifo_ram_we;
+  logic [31:0] rx_fifo_ram_waddr;
+  tlp_beat_t rx_fifo_ram_wdata;
+  logic rx_fifo_ram_re;
+  logic [31:0] rx_fifo_ram_raddr;
+  logic [31:0] rx_fifo_level;
+  tlp_beat_t rx_fifo_ram_rdata;
+
+  // From tlp_parse
+  logic tlp_parse_rx_ready;
+  logic tlp_parse_cpl_valid;
+  tag_t tlp_parse_cpl_tag;
+  logic tlp_parse_cpl_first;
+  logic tlp_parse_cpl_last;
+  word_t tlp_parse_cpl_data;
+  logic [12:0] tlp_parse_cpl_bytes;
+  logic [2:0] tlp_parse_cpl_status;
+  logic tlp_parse_cpl_poison;
+  logic [12:0] tlp_parse_cpl_count;
+  logic [6:0] tlp_parse_cpl_lower;
+  logic tlp_parse_page_valid;
+  logic [63:0] tlp_parse_page_addr;
+  logic [10:0] tlp_parse_page_len;
+  logic tlp_parse_page_full;
+  word_t tlp_parse_page_data;
+  logic tlp_parse_bad_valid;
+  logic [2:0] tlp_parse_bad_reason;
+
+  // From page_fifo
+  logic page_fifo_in_ready;
+  logic page_fifo_out_valid;
+  page_write_t page_fifo_out_data;
+
+  // From doorbell
+  logic doorbell_page_ready;
+  logic doorbell_csr_valid;
+  logic [8:0] doorbell_csr_index;
+  logic [63:0] doorbell_csr_data;
+  logic doorbell_ring;
+  logic doorbell_qp_valid;
+  logic [1:0] doorbell_qp_op;
+  qpn_t doorbell_qp_qpn;
+  dest_t doorbell_qp_dest;
+  logic doorbell_msg_ready;
+  logic doorbell_post_sched_valid;
+  logic doorbell_post_done_valid;
+  qp_t doorbell_post_qp;
+  qpn_t doorbell_post_qpn;
+  dest_t doorbell_post_dest;
+  group_t doorbell_post_group;
+  logic doorbell_post_open;
+  msg_t doorbell_post_msg;
+  logic [63:0] doorbell_post_laddr;
+  logic [63:0] doorbell_post_raddr;
+  logic [31:0] doorbell_post_rkey;
+  logic [31:0] doorbell_post_len;
+  logic [15:0] doorbell_post_msn;
+  logic [63:0] doorbell_post_cookie;
+  logic doorbell_err_valid;
+  refuse_e doorbell_err_code;
+  logic [63:0] doorbell_err_cookie;
+  qpn_t doorbell_err_qpn;
+  logic [31:0] doorbell_err_len;
+  logic doorbell_close_valid;
+  qpn_t doorbell_close_qpn;
+  logic doorbell_refuse_valid;
+  refuse_e doorbell_refuse_code;
+
+  // From qp_table
+  logic qp_table_find_ready;
+  logic qp_table_find_rsp_valid;
+  logic qp_table_find_rsp_ok;
+  qp_t qp_table_find_rsp_qp;
+  psn_t qp_table_find_rsp_given;
+  psn_t qp_table_find_rsp_cum;
+  group_t qp_table_find_rsp_group;
+  logic qp_table_upd_ready;
+  logic qp_table_upd_done;
+  logic qp_table_build_ready;
+  logic qp_table_build_rsp_valid;
+  qpn_t qp_table_build_rsp_qpn;
+  logic qp_table_build_rsp_remote_valid;
+  qpn_t qp_table_build_rsp_remote;
+  logic qp_table_qp_ready;
+  logic qp_table_qp_rsp_valid;
+  logic qp_table_qp_rsp_ok;
+  logic qp_table_qp_rsp_full;
+  qpn_t qp_table_qp_rsp_qpn;
+  group_t qp_table_qp_rsp_group;
+  dest_t qp_table_qp_rsp_dest;
+  logic [15:0] qp_table_qp_rsp_msn;
+  logic qp_table_done_ready;
+  logic qp_table_open_valid;
+  group_t qp_table_open_group;
+  logic qp_table_created_valid;
+  qpn_t qp_table_created_qpn;
+  dest_t qp_table_created_dest;
+  logic qp_table_closed_valid;
+  qpn_t qp_table_closed_qpn;
+  logic qp_table_ctx_we;
+  logic [31:0] qp_table_ctx_waddr;
+  logic [127:0] qp_table_ctx_wdata;
+  logic qp_table_ctx_re;
+  logic [31:0] qp_table_ctx_raddr;
+  logic [127:0] qp_table_ctx_rdata;
+
+  // From window
+  logic window_open_ready;
+  logic window_sub_ready;
+  logic window_query_ready;
+  logic window_query_rsp_valid;
+  logic window_query_rsp_tight;
+  logic window_try_ready;
+  logic window_try_rsp_valid;
+  logic window_try_rsp_ok;
+  bytes_t window_flight_sum;
+  logic window_win_we;
+  logic [31:0] window_win_waddr;
+  logic [63:0] window_win_wdata;
+  logic window_win_re;
+  logic [31:0] window_win_raddr;
+  logic [63:0] window_win_rdata;
+
+  // From path_select
+  logic path_select_data_ready;
+  logic path_select_data_rsp_valid;
+  logic [15:0] path_select_data_rsp_port;
+  logic path_select_ack_ready;
+  logic path_select_ack_rsp_valid;
+  logic [15:0] path_select_ack_rsp_port;
+
+  // From tx_scheduler
+  logic tx_scheduler_post_ready;
+  logic tx_scheduler_ack_ready;
+  logic tx_scheduler_try_valid;
+  group_t tx_scheduler_try_group;
+  len_t tx_scheduler_try_bytes;
+  logic tx_scheduler_try_commit;
+  logic tx_scheduler_resv_valid;
+  len_t tx_scheduler_resv_bytes;
+  logic tx_scheduler_slot_ready;
+  logic tx_scheduler_seg_valid;
+  segment_t tx_scheduler_seg;
+  logic tx_scheduler_sent_valid;
+  qp_t tx_scheduler_sent_qp;
+  msg_t tx_scheduler_sent_msg;
+  psn_t tx_scheduler_sent_psn;
+  logic tx_scheduler_passing;
+  logic tx_scheduler_stall_slots;
+  logic tx_scheduler_stall_tags;
+  logic tx_scheduler_qctx_we;
+  logic [31:0] tx_scheduler_qctx_waddr;
+  qctx_t tx_scheduler_qctx_wdata;
+  logic tx_scheduler_qctx_re;
+  logic [31:0] tx_scheduler_qctx_raddr;
+  logic tx_scheduler_smsg_we;
+  logic [31:0] tx_scheduler_smsg_waddr;
+  smsg_t tx_scheduler_smsg_wdata;
+  logic tx_scheduler_smsg_re;
+  logic [31:0] tx_scheduler_smsg_raddr;
+  logic tx_scheduler_work_we;
+  logic [31:0] tx_scheduler_work_waddr;
+  work_t tx_scheduler_work_wdata;
+  logic tx_scheduler_work_re;
+  logic [31:0] tx_scheduler_work_raddr;
+  qctx_t tx_scheduler_qctx_rdata;
+  smsg_t tx_scheduler_smsg_rdata;
+  work_t tx_scheduler_work_rdata;
+
+  // From replay_store
+  logic replay_store_slot_valid;
+  slot_t replay_store_slot;
+  logic replay_store_build_ready;
+  logic replay_store_retire_ready;
+  logic replay_store_retire_rsp_valid;
+  len_t replay_store_retire_rsp_len;
+  group_t replay_store_retire_rsp_group;
+  logic replay_store_retire_rsp_last;
+  logic replay_store_final_ready;
+  logic [10:0] replay_store_used;
+  logic replay_store_map_we;
+  logic [31:0] replay_store_map_waddr;
+  logic [9:0] replay_store_map_wdata;
+  logic replay_store_map_re;
+  logic [31:0] replay_store_map_raddr;
+  logic replay_store_rec_we;
+  logic [31:0] replay_store_rec_waddr;
+  logic [32:0] replay_store_rec_wdata;
+  logic replay_store_rec_re;
+  logic [31:0] replay_store_rec_raddr;
+  logic replay_store_fl_we;
+  logic [31:0] replay_store_fl_waddr;
+  logic [9:0] replay_store_fl_wdata;
+  logic replay_store_fl_re;
+  logic [31:0] replay_store_fl_raddr;
+  logic [9:0] replay_store_map_rdata;
+  logic [32:0] replay_store_rec_rdata;
+  logic [9:0] replay_store_fl_rdata;
+
+  // From payload_fetch
+  logic payload_fetch_seg_ready;
+  logic payload_fetch_rd_valid;
+  logic [63:0] payload_fetch_rd_addr;
+  logic [12:0] payload_fetch_rd_len;
+  tag_t payload_fetch_rd_tag;
+  logic [1:0] payload_fetch_bank_we;
+  logic [31:0] payload_fetch_bank_waddr;
+  word_t payload_fetch_bank_wdata;
+  logic payload_fetch_ord_valid;
+  segment_t payload_fetch_ord;
+  logic payload_fetch_head_ready;
+  logic payload_fetch_hand_valid;
+  segment_t payload_fetch_hand;
+  logic payload_fetch_tagr_we;
+  logic [31:0] payload_fetch_tagr_waddr;
+  logic [37:0] payload_fetch_tagr_wdata;
+  logic payload_fetch_tagr_re;
+  logic [31:0] payload_fetch_tagr_raddr;
+  logic [8:0] payload_fetch_tags_free;
+  logic payload_fetch_bad_valid;
+  logic [2:0] payload_fetch_bad_reason;
+  logic payload_fetch_failed_valid;
+  qp_t payload_fetch_failed;
+  word_t replay0_rdata;
+  word_t replay1_rdata;
+  logic [37:0] payload_fetch_tagr_rdata;
+
+  // From order_fifo
+  logic order_fifo_in_ready;
+  logic order_fifo_out_valid;
+  segment_t order_fifo_out_data;
+  logic order_fifo_ram_we;
+  logic [31:0] order_fifo_ram_waddr;
+  segment_t order_fifo_ram_wdata;
+  logic order_fifo_ram_re;
+  logic [31:0] order_fifo_ram_raddr;
+  logic [31:0] order_fifo_level;
+  segment_t order_fifo_ram_rdata;
+
+  // From tlp_engine
+  logic tlp_engine_rd_ready;
+  logic tlp_engine_wr_ready;
+  logic tlp_engine_cqe_ready;
+  logic tlp_engine_tx_valid;
+  logic tlp_engine_tx_first;
+  logic tlp_engine_tx_last;
+  logic [1:0] tlp_engine_tx_kind;
+  logic [127:0] tlp_engine_tx_hdr;
+  logic [9:0] tlp_engine_tx_dws;
+  logic [12:0] tlp_engine_tx_cost;
+  logic [9:0] tlp_engine_tx_len;
+  word_t tlp_engine_tx_data;
+
+  // From pcie_link
+  logic pcie_link_tx_ready;
+  logic pcie_link_buf_we;
+  logic [31:0] pcie_link_buf_waddr;
+  beat_t pcie_link_buf_wdata;
+  logic pcie_link_buf_re;
+  logic [31:0] pcie_link_buf_raddr;
+  logic pcie_link_rpush_valid;
+  logic [160:0] pcie_link_rpush;
+  logic pcie_link_rhead_ready;
+  logic pcie_link_wpush_valid;
+  logic [160:0] pcie_link_wpush;
+  logic pcie_link_whead_ready;
+  logic pcie_link_cpush_valid;
+  logic [399:0] pcie_link_cpush;
+  logic pcie_link_chead_ready;
+  logic pcie_link_tlp_valid;
+  logic pcie_link_tlp_sop;
+  logic pcie_link_tlp_eop;
+  logic [127:0] pcie_link_tlp_hdr;
+  logic [7:0] pcie_link_tlp_dws;
+  beat_t pcie_link_tlp_data;
+  logic [19:0] pcie_link_tlp_back;
+  logic pcie_link_sent_valid;
+  logic [1:0] pcie_link_sent_kind;
+  logic pcie_link_cqe_valid;
+  logic [127:0] pcie_link_cqe_hdr;
+  logic [255:0] pcie_link_cqe_data;
+  beat_t pcie_link_buf_rdata;
+
+  // From pcie_reads
+  logic pcie_reads_in_ready;
+  logic pcie_reads_out_valid;
+  logic [160:0] pcie_reads_out_data;
+  logic pcie_reads_ram_we;
+  logic [31:0] pcie_reads_ram_waddr;
+  logic [160:0] pcie_reads_ram_wdata;
+  logic pcie_reads_ram_re;
+  logic [31:0] pcie_reads_ram_raddr;
+  logic [31:0] pcie_reads_level;
+  logic [160:0] pcie_reads_ram_rdata;
+
+  // From pcie_writes
+  logic pcie_writes_in_ready;
+  logic pcie_writes_out_valid;
+  logic [160:0] pcie_writes_out_data;
+  logic pcie_writes_ram_we;
+  logic [31:0] pcie_writes_ram_waddr;
+  logic [160:0] pcie_writes_ram_wdata;
+  logic pcie_writes_ram_re;
+  logic [31:0] pcie_writes_ram_raddr;
+  logic [31:0] pcie_writes_level;
+  logic [160:0] pcie_writes_ram_rdata;
+
+  // From pcie_cqes
+  logic pcie_cqes_in_ready;
+  logic pcie_cqes_out_valid;
+  logic [399:0] pcie_cqes_out_data;
+  logic pcie_cqes_ram_we;
+  logic [31:0] pcie_cqes_ram_waddr;
+  logic [399:0] pcie_cqes_ram_wdata;
+  logic pcie_cqes_ram_re;
+  logic [31:0] pcie_cqes_ram_raddr;
+  logic [31:0] pcie_cqes_level;
+  logic [399:0] pcie_cqes_ram_rdata;
+
+  // From packet_build
+  logic packet_build_hand_ready;
+  logic packet_build_query_valid;
+  group_t packet_build_query_group;
+  logic packet_build_data_valid;
+  dest_t packet_build_data_dest;
+  logic packet_build_build_valid;
+  qp_t packet_build_build_qp;
+  psn_t packet_build_build_psn;
+  logic packet_build_rec_valid;
+  qp_t packet_build_rec_qp;
+  psn_t packet_build_rec_psn;
+  slot_t packet_build_rec_slot;
+  len_t packet_build_rec_len;
+  logic packet_build_rec_last;
+  group_t packet_build_rec_group;
+  msg_t packet_build_rec_msg;
+  logic packet_build_frame_valid;
+  frame_t packet_build_frame;
+  logic packet_build_built_valid;
+  qp_t packet_build_built_qp;
+  psn_t packet_build_built_psn;
+  logic packet_build_built_ack_req;
+
+  // From dat_queue
+  logic dat_queue_in_ready;
+  logic dat_queue_out_valid;
+  frame_t dat_queue_out_data;
+  logic dat_queue_ram_we;
+  logic [31:0] dat_queue_ram_waddr;
+  frame_t dat_queue_ram_wdata;
+  logic dat_queue_ram_re;
+  logic [31:0] dat_queue_ram_raddr;
+  logic [31:0] dat_queue_level;
+  frame_t dat_queue_ram_rdata;
+
+  // From ctl_queue
+  logic ctl_queue_in_ready;
+  logic ctl_queue_out_valid;
+  frame_t ctl_queue_out_data;
+  logic ctl_queue_ram_we;
+  logic [31:0] ctl_queue_ram_waddr;
+  frame_t ctl_queue_ram_wdata;
+  logic ctl_queue_ram_re;
+  logic [31:0] ctl_queue_ram_raddr;
+  logic [31:0] ctl_queue_level;
+  frame_t ctl_queue_ram_rdata;
+
+  // From egress_arbiter
+  logic egress_arbiter_dat_ready;
+  logic egress_arbiter_ctl_ready;
+  logic egress_arbiter_tx_valid;
+  frame_t egress_arbiter_tx;
+  logic egress_arbiter_tx_ctl;
+  logic egress_arbiter_end_valid;
+  rate_t egress_arbiter_end_back;
+  len_t egress_arbiter_end_len;
+  logic egress_arbiter_end_data;
+  slot_t egress_arbiter_end_slot;
+  logic egress_arbiter_end_ctl;
+  bytes_t egress_arbiter_egress_free;
+  bytes_t egress_arbiter_ctl_free;
+  logic egress_arbiter_half_valid;
+
+  // From port_tx
+  logic [1:0] port_tx_bank_re;
+  logic [31:0] port_tx_bank_raddr0;
+  logic [31:0] port_tx_bank_raddr1;
+  logic port_tx_wire_valid;
+  logic port_tx_wire_sop;
+  logic port_tx_wire_eop;
+  logic [7:0] port_tx_wire_bytes;
+  beat_t port_tx_wire_data;
+  rate_t port_tx_wire_back;
+  logic port_tx_gone_valid;
+  logic port_tx_gone_data;
+  slot_t port_tx_gone_slot;
+
+  // From port_rx
+  logic port_rx_word_valid;
+  word_t port_rx_word_data;
+  logic port_rx_frame_valid;
+  logic [831:0] port_rx_frame_hdr;
+  len_t port_rx_frame_len;
+  logic port_rx_frame_fcs_ok;
+  logic [7:0] port_rx_frame_words;
+
+  // From packet_parse
+  logic packet_parse_out_valid;
+  parsed_t packet_parse_out;
+  drop_e packet_parse_out_drop;
+  logic [7:0] packet_parse_out_words;
+  logic packet_parse_pfc_valid;
+
+  // From ingress_pool
+  logic ingress_pool_ring_we;
+  logic [31:0] ingress_pool_ring_waddr;
+  word_t ingress_pool_ring_wdata;
+  logic ingress_pool_dat_valid;
+  parsed_t ingress_pool_dat;
+  logic ingress_pool_ctl_valid;
+  parsed_t ingress_pool_ctl;
+  logic ingress_pool_drop_valid;
+  drop_e ingress_pool_drop_reason;
+  bytes_t ingress_pool_occ0;
+  bytes_t ingress_pool_occ1;
+  word_t ingress_ring_rdata;
+
+  // From dat_fifo
+  logic dat_fifo_in_ready;
+  logic dat_fifo_out_valid;
+  parsed_t dat_fifo_out_data;
+  logic dat_fifo_ram_we;
+  logic [31:0] dat_fifo_ram_waddr;
+  parsed_t dat_fifo_ram_wdata;
+  logic dat_fifo_ram_re;
+  logic [31:0] dat_fifo_ram_raddr;
+  logic [31:0] dat_fifo_level;
+  parsed_t dat_fifo_ram_rdata;
+
+  // From ctl_fifo
+  logic ctl_fifo_in_ready;
+  logic ctl_fifo_out_valid;
+  parsed_t ctl_fifo_out_data;
+  logic ctl_fifo_ram_we;
+  logic [31:0] ctl_fifo_ram_waddr;
+  parsed_t ctl_fifo_ram_wdata;
+  logic ctl_fifo_ram_re;
+  logic [31:0] ctl_fifo_ram_raddr;
+  logic [31:0] ctl_fifo_level;
+  parsed_t ctl_fifo_ram_rdata;
+
+  // From rx_track
+  logic rx_track_in_ready;
+  logic rx_track_peer_we;
+  logic [31:0] rx_track_peer_waddr;
+  logic [25:0] rx_track_peer_wdata;
+  logic rx_track_peer_re;
+  logic [31:0] rx_track_peer_raddr;
+  logic rx_track_rctx_we;
+  logic [31:0] rx_track_rctx_waddr;
+  logic [138:0] rx_track_rctx_wdata;
+  logic rx_track_rctx_re;
+  logic [31:0] rx_track_rctx_raddr;
+  logic rx_track_deliver_valid;
+  delivery_t rx_track_deliver;
+  logic rx_track_answer_valid;
+  answer_t rx_track_answer;
+  logic rx_track_close_ready;
+  logic rx_track_drop_valid;
+  drop_e rx_track_drop_reason;
+  logic rx_track_recv_valid;
+  qpn_t rx_track_recv_qpn;
+  logic [15:0] rx_track_recv_msn;
+  logic rx_track_created_valid;
+  qpn_t rx_track_created_qpn;
+  dest_t rx_track_created_dest;
+  logic rx_track_closed_valid;
+  qpn_t rx_track_closed_qpn;
+  logic rx_track_dup_valid;
+  logic rx_track_rel2_valid;
+  len_t rx_track_rel2_bytes;
+  logic rx_track_relt_valid;
+  len_t rx_track_relt_bytes;
+  logic [25:0] rx_track_peer_rdata;
+  logic [138:0] rx_track_rctx_rdata;
+
+  // From deliver_fifo
+  logic deliver_fifo_in_ready;
+  logic deliver_fifo_out_valid;
+  delivery_t deliver_fifo_out_data;
+  logic deliver_fifo_ram_we;
+  logic [31:0] deliver_fifo_ram_waddr;
+  delivery_t deliver_fifo_ram_wdata;
+  logic deliver_fifo_ram_re;
+  logic [31:0] deliver_fifo_ram_raddr;
+  logic [31:0] deliver_fifo_level;
+  delivery_t deliver_fifo_ram_rdata;
+
+  // From payload_write
+  logic payload_write_in_ready;
+  logic payload_write_ring_re;
+  logic [31:0] payload_write_ring_raddr;
+  logic payload_write_wr_valid;
+  logic payload_write_wr_first;
+  logic payload_write_wr_last;
+  logic [63:0] payload_write_wr_addr;
+  logic [9:0] payload_write_wr_len;
+  word_t payload_write_wr_data;
+  logic payload_write_rel_valid;
+  len_t payload_write_rel_bytes;
+  logic payload_write_free_valid;
+  logic [7:0] payload_write_free_words;
+  logic payload_write_comp_valid;
+  qpn_t payload_write_comp_qpn;
+  logic [15:0] payload_write_comp_msn;
+  bytes_t payload_write_comp_len;
+  dest_t payload_write_comp_dest;
+
+  // From answer_fifo
+  logic answer_fifo_in_ready;
+  logic answer_fifo_out_valid;
+  answer_t answer_fifo_out_data;
+  logic answer_fifo_ram_we;
+  logic [31:0] answer_fifo_ram_waddr;
+  answer_t answer_fifo_ram_wdata;
+  logic answer_fifo_ram_re;
+  logic [31:0] answer_fifo_ram_raddr;
+  logic [31:0] answer_fifo_level;
+  answer_t answer_fifo_ram_rdata;
+
+  // From ack_build
+  logic ack_build_answer_ready;
+  logic ack_build_ack_valid;
+  dest_t ack_build_ack_dest;
+  logic ack_build_cresv_valid;
+  len_t ack_build_cresv_bytes;
+  logic ack_build_frame_valid;
+  frame_t ack_build_frame;
+
+  // From ack_take
+  logic ack_take_in_ready;
+  logic ack_take_find_valid;
+  qpn_t ack_take_find_qpn;
+  logic [31:0] ack_take_find_dest_ip;
+  logic ack_take_upd_valid;
+  qp_t ack_take_upd_qp;
+  psn_t ack_take_upd_cum;
+  logic ack_take_upd_learn;
+  qpn_t ack_take_upd_remote;
+  logic ack_take_retire_valid;
+  qp_t ack_take_retire_qp;
+  psn_t ack_take_retire_psn;
+  logic ack_take_sub_valid;
+  group_t ack_take_sub_group;
+  len_t ack_take_sub_bytes;
+  logic ack_take_ack_valid;
+  qp_t ack_take_ack_qp;
+  group_t ack_take_ack_group;
+  psn_t ack_take_ack_cum;
+  logic ack_take_cover_valid;
+  qp_t ack_take_cover_qp;
+  psn_t ack_take_cover_cum;
+  logic ack_take_relc_valid;
+  len_t ack_take_relc_bytes;
+  logic ack_take_drop_valid;
+  drop_e ack_take_drop_reason;
+  logic ack_take_other_valid;
+
+  // From completion
+  logic completion_post_done_ready;
+  logic completion_sent_ready;
+  logic completion_cover_ready;
+  logic completion_comp_ready;
+  logic completion_err_ready;
+  logic completion_msg_valid;
+  msg_t completion_msg;
+  logic completion_final_valid;
+  qp_t completion_final_qp;
+  psn_t completion_final_psn;
+  logic completion_done_valid;
+  qp_t completion_done_qp;
+  logic completion_cqe_valid;
+  logic [63:0] completion_cqe_addr;
+  logic [255:0] completion_cqe_data;
+  logic completion_log_valid;
+  cqe_e completion_log_kind;
+  qpn_t completion_log_qpn;
+  logic [15:0] completion_log_msn;
+  logic [31:0] completion_log_len;
+  logic completion_cmsg_we;
+  logic [31:0] completion_cmsg_waddr;
+  logic [176:0] completion_cmsg_wdata;
+  logic completion_cmsg_re;
+  logic [31:0] completion_cmsg_raddr;
+  logic completion_cqp_we;
+  logic [31:0] completion_cqp_waddr;
+  logic [30:0] completion_cqp_wdata;
+  logic completion_cqp_re;
+  logic [31:0] completion_cqp_raddr;
+  logic completion_fl_we;
+  logic [31:0] completion_fl_waddr;
+  msg_t completion_fl_wdata;
+  logic completion_fl_re;
+  logic [31:0] completion_fl_raddr;
+  logic [176:0] completion_cmsg_rdata;
+  logic [30:0] completion_cqp_rdata;
+  msg_t completion_fl_rdata;
+
+  csr #(
+    .PSNS(PSNS),
+    .DESTS(DESTS)
+  ) u_csr (
+    .clk_i,
+    .rst_ni,
+    .wr_valid_i(doorbell_csr_valid),
+    .wr_index_i(doorbell_csr_index),
+    .wr_data_i(doorbell_csr_data),
+    .bad_write_o(csr_bad_write),
+    .cfg_mss_o(csr_cfg_mss),
+    .cfg_range_o(csr_cfg_range),
+    .cfg_initial_psn_o(csr_cfg_initial_psn),
+    .cfg_wire_rate_o(csr_cfg_wire_rate),
+    .cfg_pcie_rate_o(csr_cfg_pcie_rate),
+    .cfg_own_ip_o(csr_cfg_own_ip),
+    .cfg_own_mac_o(csr_cfg_own_mac),
+    .cfg_hop_mac_o(csr_cfg_hop_mac),
+    .cfg_cq_base_o(csr_cfg_cq_base),
+    .cfg_cq_log2_o(csr_cfg_cq_log2),
+    .cfg_init_window_o(csr_cfg_init_window),
+    .cfg_unit_o(csr_cfg_unit),
+    .cfg_groups_o(csr_cfg_groups),
+    .cfg_trimming_o(csr_cfg_trimming),
+    .cfg_distinct_rtx_o(csr_cfg_distinct_rtx),
+    .cfg_cqe_on_link_o(csr_cfg_cqe_on_link),
+    .cfg_sched_o(csr_cfg_sched),
+    .cfg_ecn_o(csr_cfg_ecn),
+    .cfg_dscp0_o(csr_cfg_dscp0),
+    .cfg_dscp1_o(csr_cfg_dscp1),
+    .cfg_dscp2_o(csr_cfg_dscp2),
+    .cfg_dscp3_o(csr_cfg_dscp3),
+    .cfg_dscp4_o(csr_cfg_dscp4),
+    .cfg_dscp5_o(csr_cfg_dscp5),
+    .cfg_tx_hdr_buf_o(csr_cfg_tx_hdr_buf),
+    .cfg_tx_data_buf_o(csr_cfg_tx_data_buf),
+    .cfg_data_hdr_o(csr_cfg_data_hdr),
+    .cfg_wire_overhead_o(csr_cfg_wire_overhead),
+    .cfg_nominal_overhead_o(csr_cfg_nominal_overhead),
+    .cfg_charge_less_o(csr_cfg_charge_less),
+    .cfg_egress_pool0_o(csr_cfg_egress_pool0),
+    .cfg_egress_pool1_o(csr_cfg_egress_pool1),
+    .cfg_ingress_pool0_o(csr_cfg_ingress_pool0),
+    .cfg_ingress_pool1_o(csr_cfg_ingress_pool1),
+    .cfg_weight0_o(csr_cfg_weight0),
+    .cfg_weight1_o(csr_cfg_weight1),
+    .cfg_rid_o(csr_cfg_rid),
+    .cfg_ttl_o(csr_cfg_ttl),
+    .cfg_peer_valid_o(csr_cfg_peer_valid),
+    .cfg_peer_ip_o(csr_cfg_peer_ip)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(tlp_beat_t)),
+    .DEPTH(4096)
+  ) u_rx_fifo (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(rx_valid_i),
+    .in_ready_o(rx_fifo_in_ready),
+    .in_data_i(rx_i),
+    .out_valid_o(rx_fifo_out_valid),
+    .out_ready_i(tlp_parse_rx_ready),
+    .out_data_o(rx_fifo_out_data),
+    .ram_we_o(rx_fifo_ram_we),
+    .ram_waddr_o(rx_fifo_ram_waddr),
+    .ram_wdata_o(rx_fifo_ram_wdata),
+    .ram_re_o(rx_fifo_ram_re),
+    .ram_raddr_o(rx_fifo_ram_raddr),
+    .ram_rdata_i(rx_fifo_ram_rdata),
+    .level_o(rx_fifo_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(rx_fifo_ram_wdata)),
+    .DEPTH(4096)
+  ) u_rx_fifo_ram (
+    .clk_i,
+    .we_i(rx_fifo_ram_we),
+    .waddr_i(rx_fifo_ram_waddr),
+    .wdata_i(rx_fifo_ram_wdata),
+    .re_i(rx_fifo_ram_re),
+    .raddr_i(rx_fifo_ram_raddr),
+    .rdata_o(rx_fifo_ram_rdata)
+  );
+
+  tlp_parse u_tlp_parse (
+    .clk_i,
+    .rst_ni,
+    .rx_valid_i(rx_fifo_out_valid),
+    .rx_ready_o(tlp_parse_rx_ready),
+    .rx_sop_i(rx_fifo_out_data.sop),
+    .rx_eop_i(rx_fifo_out_data.eop),
+    .rx_hdr_i(rx_fifo_out_data.hdr),
+    .rx_dws_i(rx_fifo_out_data.dws),
+    .rx_data_i(rx_fifo_out_data.data),
+    .cpl_valid_o(tlp_parse_cpl_valid),
+    .cpl_tag_o(tlp_parse_cpl_tag),
+    .cpl_first_o(tlp_parse_cpl_first),
+    .cpl_last_o(tlp_parse_cpl_last),
+    .cpl_data_o(tlp_parse_cpl_data),
+    .cpl_bytes_o(tlp_parse_cpl_bytes),
+    .cpl_status_o(tlp_parse_cpl_status),
+    .cpl_poison_o(tlp_parse_cpl_poison),
+    .cpl_count_o(tlp_parse_cpl_count),
+    .cpl_lower_o(tlp_parse_cpl_lower),
+    .page_valid_o(tlp_parse_page_valid),
+    .page_ready_i(page_fifo_in_ready),
+    .page_addr_o(tlp_parse_page_addr),
+    .page_len_o(tlp_parse_page_len),
+    .page_full_o(tlp_parse_page_full),
+    .page_data_o(tlp_parse_page_data),
+    .bad_valid_o(tlp_parse_bad_valid),
+    .bad_reason_o(tlp_parse_bad_reason)
+  );
+
+  stream_fifo #(
+    .WIDTH($bits(page_write_t)),
+    .DEPTH(4)
+  ) u_page_fifo (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(tlp_parse_page_valid),
+    .in_ready_o(page_fifo_in_ready),
+    .in_data_i({tlp_parse_page_addr, tlp_parse_page_len, tlp_parse_page_full, tlp_parse_page_data}),
+    .out_valid_o(page_fifo_out_valid),
+    .out_ready_i(doorbell_page_ready),
+    .out_data_o(page_fifo_out_data)
+  );
+
+  doorbell u_doorbell (
+    .clk_i,
+    .rst_ni,
+    .page_valid_i(page_fifo_out_valid),
+    .page_ready_o(doorbell_page_ready),
+    .page_addr_i(page_fifo_out_data.addr),
+    .page_len_i(page_fifo_out_data.len),
+    .page_full_i(page_fifo_out_data.full),
+    .page_data_i(page_fifo_out_data.data),
+    .csr_valid_o(doorbell_csr_valid),
+    .csr_index_o(doorbell_csr_index),
+    .csr_data_o(doorbell_csr_data),
+    .ring_o(doorbell_ring),
+    .qp_valid_o(doorbell_qp_valid),
+    .qp_ready_i(qp_table_qp_ready),
+    .qp_op_o(doorbell_qp_op),
+    .qp_qpn_o(doorbell_qp_qpn),
+    .qp_dest_o(doorbell_qp_dest),
+    .qp_rsp_valid_i(qp_table_qp_rsp_valid),
+    .qp_rsp_ok_i(qp_table_qp_rsp_ok),
+    .qp_rsp_full_i(qp_table_qp_rsp_full),
+    .qp_rsp_qpn_i(qp_table_qp_rsp_qpn),
+    .qp_rsp_group_i(qp_table_qp_rsp_group),
+    .qp_rsp_dest_i(qp_table_qp_rsp_dest),
+    .qp_rsp_msn_i(qp_table_qp_rsp_msn),
+    .msg_valid_i(completion_msg_valid),
+    .msg_ready_o(doorbell_msg_ready),
+    .msg_i(completion_msg),
+    .post_sched_valid_o(doorbell_post_sched_valid),
+    .post_sched_ready_i(tx_scheduler_post_ready),
+    .post_done_valid_o(doorbell_post_done_valid),
+    .post_done_ready_i(completion_post_done_ready),
+    .post_qp_o(doorbell_post_qp),
+    .post_qpn_o(doorbell_post_qpn),
+    .post_dest_o(doorbell_post_dest),
+    .post_group_o(doorbell_post_group),
+    .post_open_o(doorbell_post_open),
+    .post_msg_o(doorbell_post_msg),
+    .post_laddr_o(doorbell_post_laddr),
+    .post_raddr_o(doorbell_post_raddr),
+    .post_rkey_o(doorbell_post_rkey),
+    .post_len_o(doorbell_post_len),
+    .post_msn_o(doorbell_post_msn),
+    .post_cookie_o(doorbell_post_cookie),
+    .err_valid_o(doorbell_err_valid),
+    .err_ready_i(completion_err_ready),
+    .err_code_o(doorbell_err_code),
+    .err_cookie_o(doorbell_err_cookie),
+    .err_qpn_o(doorbell_err_qpn),
+    .err_len_o(doorbell_err_len),
+    .close_valid_o(doorbell_close_valid),
+    .close_ready_i(rx_track_close_ready),
+    .close_qpn_o(doorbell_close_qpn),
+    .refuse_valid_o(doorbell_refuse_valid),
+    .refuse_code_o(doorbell_refuse_code),
+    .cfg_peer_valid_i(csr_cfg_peer_valid)
+  );
+
+  qp_table #(
+    .QPS(QPS)
+  ) u_qp_table (
+    .clk_i,
+    .rst_ni,
+    .find_valid_i(ack_take_find_valid),
+    .find_ready_o(qp_table_find_ready),
+    .find_qpn_i(ack_take_find_qpn),
+    .find_dest_ip_i(ack_take_find_dest_ip),
+    .find_rsp_valid_o(qp_table_find_rsp_valid),
+    .find_rsp_ok_o(qp_table_find_rsp_ok),
+    .find_rsp_qp_o(qp_table_find_rsp_qp),
+    .find_rsp_given_o(qp_table_find_rsp_given),
+    .find_rsp_cum_o(qp_table_find_rsp_cum),
+    .find_rsp_group_o(qp_table_find_rsp_group),
+    .upd_valid_i(ack_take_upd_valid),
+    .upd_ready_o(qp_table_upd_ready),
+    .upd_qp_i(ack_take_upd_qp),
+    .upd_cum_i(ack_take_upd_cum),
+    .upd_learn_i(ack_take_upd_learn),
+    .upd_remote_i(ack_take_upd_remote),
+    .upd_done_o(qp_table_upd_done),
+    .build_valid_i(packet_build_build_valid),
+    .build_ready_o(qp_table_build_ready),
+    .build_qp_i(packet_build_build_qp),
+    .build_psn_i(packet_build_build_psn),
+    .build_rsp_valid_o(qp_table_build_rsp_valid),
+    .build_rsp_qpn_o(qp_table_build_rsp_qpn),
+    .build_rsp_remote_valid_o(qp_table_build_rsp_remote_valid),
+    .build_rsp_remote_o(qp_table_build_rsp_remote),
+    .qp_valid_i(doorbell_qp_valid),
+    .qp_ready_o(qp_table_qp_ready),
+    .qp_op_i(doorbell_qp_op),
+    .qp_qpn_i(doorbell_qp_qpn),
+    .qp_dest_i(doorbell_qp_dest),
+    .qp_rsp_valid_o(qp_table_qp_rsp_valid),
+    .qp_rsp_ok_o(qp_table_qp_rsp_ok),
+    .qp_rsp_full_o(qp_table_qp_rsp_full),
+    .qp_rsp_qpn_o(qp_table_qp_rsp_qpn),
+    .qp_rsp_group_o(qp_table_qp_rsp_group),
+    .qp_rsp_dest_o(qp_table_qp_rsp_dest),
+    .qp_rsp_msn_o(qp_table_qp_rsp_msn),
+    .done_valid_i(completion_done_valid),
+    .done_ready_o(qp_table_done_ready),
+    .done_qp_i(completion_done_qp),
+    .open_valid_o(qp_table_open_valid),
+    .open_ready_i(window_open_ready),
+    .open_group_o(qp_table_open_group),
+    .created_valid_o(qp_table_created_valid),
+    .created_qpn_o(qp_table_created_qpn),
+    .created_dest_o(qp_table_created_dest),
+    .closed_valid_o(qp_table_closed_valid),
+    .closed_qpn_o(qp_table_closed_qpn),
+    .ctx_we_o(qp_table_ctx_we),
+    .ctx_waddr_o(qp_table_ctx_waddr),
+    .ctx_wdata_o(qp_table_ctx_wdata),
+    .ctx_re_o(qp_table_ctx_re),
+    .ctx_raddr_o(qp_table_ctx_raddr),
+    .ctx_rdata_i(qp_table_ctx_rdata),
+    .cfg_initial_psn_i(csr_cfg_initial_psn),
+    .cfg_groups_i(csr_cfg_groups),
+    .cfg_peer_ip_i(csr_cfg_peer_ip)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(qp_table_ctx_wdata)),
+    .DEPTH(QPS)
+  ) u_qp_table_ctx (
+    .clk_i,
+    .we_i(qp_table_ctx_we),
+    .waddr_i(qp_table_ctx_waddr),
+    .wdata_i(qp_table_ctx_wdata),
+    .re_i(qp_table_ctx_re),
+    .raddr_i(qp_table_ctx_raddr),
+    .rdata_o(qp_table_ctx_rdata)
+  );
+
+  window u_window (
+    .clk_i,
+    .rst_ni,
+    .cfg_init_window_i(csr_cfg_init_window),
+    .cfg_unit_i(csr_cfg_unit),
+    .open_valid_i(qp_table_open_valid),
+    .open_ready_o(window_open_ready),
+    .open_group_i(qp_table_open_group),
+    .sub_valid_i(ack_take_sub_valid),
+    .sub_ready_o(window_sub_ready),
+    .sub_group_i(ack_take_sub_group),
+    .sub_bytes_i(ack_take_sub_bytes),
+    .query_valid_i(packet_build_query_valid),
+    .query_ready_o(window_query_ready),
+    .query_group_i(packet_build_query_group),
+    .query_rsp_valid_o(window_query_rsp_valid),
+    .query_rsp_tight_o(window_query_rsp_tight),
+    .try_valid_i(tx_scheduler_try_valid),
+    .try_ready_o(window_try_ready),
+    .try_group_i(tx_scheduler_try_group),
+    .try_bytes_i(tx_scheduler_try_bytes),
+    .try_commit_i(tx_scheduler_try_commit),
+    .try_rsp_valid_o(window_try_rsp_valid),
+    .try_rsp_ok_o(window_try_rsp_ok),
+    .flight_sum_o(window_flight_sum),
+    .win_we_o(window_win_we),
+    .win_waddr_o(window_win_waddr),
+    .win_wdata_o(window_win_wdata),
+    .win_re_o(window_win_re),
+    .win_raddr_o(window_win_raddr),
+    .win_rdata_i(window_win_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(window_win_wdata)),
+    .DEPTH(QPS)
+  ) u_window_win (
+    .clk_i,
+    .we_i(window_win_we),
+    .waddr_i(window_win_waddr),
+    .wdata_i(window_win_wdata),
+    .re_i(window_win_re),
+    .raddr_i(window_win_raddr),
+    .rdata_o(window_win_rdata)
+  );
+
+  path_select #(
+    .DESTS(DESTS)
+  ) u_path_select (
+    .clk_i,
+    .rst_ni,
+    .data_valid_i(packet_build_data_valid),
+    .data_ready_o(path_select_data_ready),
+    .data_dest_i(packet_build_data_dest),
+    .data_rsp_valid_o(path_select_data_rsp_valid),
+    .data_rsp_port_o(path_select_data_rsp_port),
+    .ack_valid_i(ack_build_ack_valid),
+    .ack_ready_o(path_select_ack_ready),
+    .ack_dest_i(ack_build_ack_dest),
+    .ack_rsp_valid_o(path_select_ack_rsp_valid),
+    .ack_rsp_port_o(path_select_ack_rsp_port)
+  );
+
+  tx_scheduler #(
+    .QPS(QPS)
+  ) u_tx_scheduler (
+    .clk_i,
+    .rst_ni,
+    .cfg_mss_i(csr_cfg_mss),
+    .cfg_range_i(csr_cfg_range),
+    .cfg_initial_psn_i(csr_cfg_initial_psn),
+    .cfg_wire_overhead_i(csr_cfg_wire_overhead),
+    .cfg_nominal_overhead_i(csr_cfg_nominal_overhead),
+    .post_valid_i(doorbell_post_sched_valid),
+    .post_ready_o(tx_scheduler_post_ready),
+    .post_qp_i(doorbell_post_qp),
+    .post_dest_i(doorbell_post_dest),
+    .post_group_i(doorbell_post_group),
+    .post_open_i(doorbell_post_open),
+    .post_msg_i(doorbell_post_msg),
+    .post_laddr_i(doorbell_post_laddr),
+    .post_raddr_i(doorbell_post_raddr),
+    .post_rkey_i(doorbell_post_rkey),
+    .post_len_i(doorbell_post_len),
+    .post_msn_i(doorbell_post_msn),
+    .ring_i(doorbell_ring),
+    .ack_valid_i(ack_take_ack_valid),
+    .ack_ready_o(tx_scheduler_ack_ready),
+    .ack_qp_i(ack_take_ack_qp),
+    .ack_group_i(ack_take_ack_group),
+    .ack_cum_i(ack_take_ack_cum),
+    .try_valid_o(tx_scheduler_try_valid),
+    .try_ready_i(window_try_ready),
+    .try_group_o(tx_scheduler_try_group),
+    .try_bytes_o(tx_scheduler_try_bytes),
+    .try_commit_o(tx_scheduler_try_commit),
+    .try_rsp_valid_i(window_try_rsp_valid),
+    .try_rsp_ok_i(window_try_rsp_ok),
+    .egress_free_i(egress_arbiter_egress_free),
+    .resv_valid_o(tx_scheduler_resv_valid),
+    .resv_bytes_o(tx_scheduler_resv_bytes),
+    .half_valid_i(egress_arbiter_half_valid),
+    .slot_valid_i(replay_store_slot_valid),
+    .slot_ready_o(tx_scheduler_slot_ready),
+    .slot_i(replay_store_slot),
+    .seg_valid_o(tx_scheduler_seg_valid),
+    .seg_ready_i(payload_fetch_seg_ready),
+    .seg_o(tx_scheduler_seg),
+    .tags_free_i(payload_fetch_tags_free),
+    .sent_valid_o(tx_scheduler_sent_valid),
+    .sent_ready_i(completion_sent_ready),
+    .sent_qp_o(tx_scheduler_sent_qp),
+    .sent_msg_o(tx_scheduler_sent_msg),
+    .sent_psn_o(tx_scheduler_sent_psn),
+    .passing_o(tx_scheduler_passing),
+    .stall_slots_o(tx_scheduler_stall_slots),
+    .stall_tags_o(tx_scheduler_stall_tags),
+    .qctx_we_o(tx_scheduler_qctx_we),
+    .qctx_waddr_o(tx_scheduler_qctx_waddr),
+    .qctx_wdata_o(tx_scheduler_qctx_wdata),
+    .qctx_re_o(tx_scheduler_qctx_re),
+    .qctx_raddr_o(tx_scheduler_qctx_raddr),
+    .qctx_rdata_i(tx_scheduler_qctx_rdata),
+    .smsg_we_o(tx_scheduler_smsg_we),
+    .smsg_waddr_o(tx_scheduler_smsg_waddr),
+    .smsg_wdata_o(tx_scheduler_smsg_wdata),
+    .smsg_re_o(tx_scheduler_smsg_re),
+    .smsg_raddr_o(tx_scheduler_smsg_raddr),
+    .smsg_rdata_i(tx_scheduler_smsg_rdata),
+    .work_we_o(tx_scheduler_work_we),
+    .work_waddr_o(tx_scheduler_work_waddr),
+    .work_wdata_o(tx_scheduler_work_wdata),
+    .work_re_o(tx_scheduler_work_re),
+    .work_raddr_o(tx_scheduler_work_raddr),
+    .work_rdata_i(tx_scheduler_work_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(tx_scheduler_qctx_wdata)),
+    .DEPTH(QPS)
+  ) u_tx_scheduler_qctx (
+    .clk_i,
+    .we_i(tx_scheduler_qctx_we),
+    .waddr_i(tx_scheduler_qctx_waddr),
+    .wdata_i(tx_scheduler_qctx_wdata),
+    .re_i(tx_scheduler_qctx_re),
+    .raddr_i(tx_scheduler_qctx_raddr),
+    .rdata_o(tx_scheduler_qctx_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(tx_scheduler_smsg_wdata)),
+    .DEPTH(MSGS)
+  ) u_tx_scheduler_smsg (
+    .clk_i,
+    .we_i(tx_scheduler_smsg_we),
+    .waddr_i(tx_scheduler_smsg_waddr),
+    .wdata_i(tx_scheduler_smsg_wdata),
+    .re_i(tx_scheduler_smsg_re),
+    .raddr_i(tx_scheduler_smsg_raddr),
+    .rdata_o(tx_scheduler_smsg_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(tx_scheduler_work_wdata)),
+    .DEPTH(QPS)
+  ) u_tx_scheduler_work (
+    .clk_i,
+    .we_i(tx_scheduler_work_we),
+    .waddr_i(tx_scheduler_work_waddr),
+    .wdata_i(tx_scheduler_work_wdata),
+    .re_i(tx_scheduler_work_re),
+    .raddr_i(tx_scheduler_work_raddr),
+    .rdata_o(tx_scheduler_work_rdata)
+  );
+
+  replay_store #(
+    .PSNS(PSNS),
+    .SLOTS(SLOTS)
+  ) u_replay_store (
+    .clk_i,
+    .rst_ni,
+    .slot_valid_o(replay_store_slot_valid),
+    .slot_ready_i(tx_scheduler_slot_ready),
+    .slot_o(replay_store_slot),
+    .build_valid_i(packet_build_rec_valid),
+    .build_ready_o(replay_store_build_ready),
+    .build_qp_i(packet_build_rec_qp),
+    .build_psn_i(packet_build_rec_psn),
+    .build_slot_i(packet_build_rec_slot),
+    .build_len_i(packet_build_rec_len),
+    .build_last_i(packet_build_rec_last),
+    .build_group_i(packet_build_rec_group),
+    .build_msg_i(packet_build_rec_msg),
+    .retire_valid_i(ack_take_retire_valid),
+    .retire_ready_o(replay_store_retire_ready),
+    .retire_qp_i(ack_take_retire_qp),
+    .retire_psn_i(ack_take_retire_psn),
+    .retire_rsp_valid_o(replay_store_retire_rsp_valid),
+    .retire_rsp_len_o(replay_store_retire_rsp_len),
+    .retire_rsp_group_o(replay_store_retire_rsp_group),
+    .retire_rsp_last_o(replay_store_retire_rsp_last),
+    .final_valid_i(completion_final_valid),
+    .final_ready_o(replay_store_final_ready),
+    .final_qp_i(completion_final_qp),
+    .final_psn_i(completion_final_psn),
+    .gone_valid_i(port_tx_gone_valid),
+    .gone_data_i(port_tx_gone_data),
+    .gone_slot_i(port_tx_gone_slot),
+    .used_o(replay_store_used),
+    .map_we_o(replay_store_map_we),
+    .map_waddr_o(replay_store_map_waddr),
+    .map_wdata_o(replay_store_map_wdata),
+    .map_re_o(replay_store_map_re),
+    .map_raddr_o(replay_store_map_raddr),
+    .map_rdata_i(replay_store_map_rdata),
+    .rec_we_o(replay_store_rec_we),
+    .rec_waddr_o(replay_store_rec_waddr),
+    .rec_wdata_o(replay_store_rec_wdata),
+    .rec_re_o(replay_store_rec_re),
+    .rec_raddr_o(replay_store_rec_raddr),
+    .rec_rdata_i(replay_store_rec_rdata),
+    .fl_we_o(replay_store_fl_we),
+    .fl_waddr_o(replay_store_fl_waddr),
+    .fl_wdata_o(replay_store_fl_wdata),
+    .fl_re_o(replay_store_fl_re),
+    .fl_raddr_o(replay_store_fl_raddr),
+    .fl_rdata_i(replay_store_fl_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(replay_store_map_wdata)),
+    .DEPTH(QPS * PSNS)
+  ) u_replay_store_map (
+    .clk_i,
+    .we_i(replay_store_map_we),
+    .waddr_i(replay_store_map_waddr),
+    .wdata_i(replay_store_map_wdata),
+    .re_i(replay_store_map_re),
+    .raddr_i(replay_store_map_raddr),
+    .rdata_o(replay_store_map_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(replay_store_rec_wdata)),
+    .DEPTH(SLOTS)
+  ) u_replay_store_rec (
+    .clk_i,
+    .we_i(replay_store_rec_we),
+    .waddr_i(replay_store_rec_waddr),
+    .wdata_i(replay_store_rec_wdata),
+    .re_i(replay_store_rec_re),
+    .raddr_i(replay_store_rec_raddr),
+    .rdata_o(replay_store_rec_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(replay_store_fl_wdata)),
+    .DEPTH(SLOTS)
+  ) u_replay_store_fl (
+    .clk_i,
+    .we_i(replay_store_fl_we),
+    .waddr_i(replay_store_fl_waddr),
+    .wdata_i(replay_store_fl_wdata),
+    .re_i(replay_store_fl_re),
+    .raddr_i(replay_store_fl_raddr),
+    .rdata_o(replay_store_fl_rdata)
+  );
+
+  payload_fetch #(
+    .SLOTS(SLOTS),
+    .TAGS(TAGS)
+  ) u_payload_fetch (
+    .clk_i,
+    .rst_ni,
+    .seg_valid_i(tx_scheduler_seg_valid),
+    .seg_ready_o(payload_fetch_seg_ready),
+    .seg_i(tx_scheduler_seg),
+    .rd_valid_o(payload_fetch_rd_valid),
+    .rd_ready_i(tlp_engine_rd_ready),
+    .rd_addr_o(payload_fetch_rd_addr),
+    .rd_len_o(payload_fetch_rd_len),
+    .rd_tag_o(payload_fetch_rd_tag),
+    .cpl_valid_i(tlp_parse_cpl_valid),
+    .cpl_tag_i(tlp_parse_cpl_tag),
+    .cpl_first_i(tlp_parse_cpl_first),
+    .cpl_last_i(tlp_parse_cpl_last),
+    .cpl_data_i(tlp_parse_cpl_data),
+    .cpl_bytes_i(tlp_parse_cpl_bytes),
+    .cpl_status_i(tlp_parse_cpl_status),
+    .cpl_poison_i(tlp_parse_cpl_poison),
+    .cpl_count_i(tlp_parse_cpl_count),
+    .cpl_lower_i(tlp_parse_cpl_lower),
+    .bank_we_o(payload_fetch_bank_we),
+    .bank_waddr_o(payload_fetch_bank_waddr),
+    .bank_wdata_o(payload_fetch_bank_wdata),
+    .ord_valid_o(payload_fetch_ord_valid),
+    .ord_ready_i(order_fifo_in_ready),
+    .ord_o(payload_fetch_ord),
+    .head_valid_i(order_fifo_out_valid),
+    .head_ready_o(payload_fetch_head_ready),
+    .head_i(order_fifo_out_data),
+    .hand_valid_o(payload_fetch_hand_valid),
+    .hand_ready_i(packet_build_hand_ready),
+    .hand_o(payload_fetch_hand),
+    .tagr_we_o(payload_fetch_tagr_we),
+    .tagr_waddr_o(payload_fetch_tagr_waddr),
+    .tagr_wdata_o(payload_fetch_tagr_wdata),
+    .tagr_re_o(payload_fetch_tagr_re),
+    .tagr_raddr_o(payload_fetch_tagr_raddr),
+    .tagr_rdata_i(payload_fetch_tagr_rdata),
+    .tags_free_o(payload_fetch_tags_free),
+    .bad_valid_o(payload_fetch_bad_valid),
+    .bad_reason_o(payload_fetch_bad_reason),
+    .failed_valid_o(payload_fetch_failed_valid),
+    .failed_o(payload_fetch_failed)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(payload_fetch_bank_wdata)),
+    .DEPTH(SLOTS * 65)
+  ) u_replay0 (
+    .clk_i,
+    .we_i(payload_fetch_bank_we[0]),
+    .waddr_i(payload_fetch_bank_waddr),
+    .wdata_i(payload_fetch_bank_wdata),
+    .re_i(port_tx_bank_re[0]),
+    .raddr_i(port_tx_bank_raddr0),
+    .rdata_o(replay0_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(payload_fetch_bank_wdata)),
+    .DEPTH(SLOTS * 65)
+  ) u_replay1 (
+    .clk_i,
+    .we_i(payload_fetch_bank_we[1]),
+    .waddr_i(payload_fetch_bank_waddr),
+    .wdata_i(payload_fetch_bank_wdata),
+    .re_i(port_tx_bank_re[1]),
+    .raddr_i(port_tx_bank_raddr1),
+    .rdata_o(replay1_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(payload_fetch_tagr_wdata)),
+    .DEPTH(TAGS)
+  ) u_payload_fetch_tagr (
+    .clk_i,
+    .we_i(payload_fetch_tagr_we),
+    .waddr_i(payload_fetch_tagr_waddr),
+    .wdata_i(payload_fetch_tagr_wdata),
+    .re_i(payload_fetch_tagr_re),
+    .raddr_i(payload_fetch_tagr_raddr),
+    .rdata_o(payload_fetch_tagr_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(segment_t)),
+    .DEPTH(SLOTS)
+  ) u_order_fifo (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(payload_fetch_ord_valid),
+    .in_ready_o(order_fifo_in_ready),
+    .in_data_i(payload_fetch_ord),
+    .out_valid_o(order_fifo_out_valid),
+    .out_ready_i(payload_fetch_head_ready),
+    .out_data_o(order_fifo_out_data),
+    .ram_we_o(order_fifo_ram_we),
+    .ram_waddr_o(order_fifo_ram_waddr),
+    .ram_wdata_o(order_fifo_ram_wdata),
+    .ram_re_o(order_fifo_ram_re),
+    .ram_raddr_o(order_fifo_ram_raddr),
+    .ram_rdata_i(order_fifo_ram_rdata),
+    .level_o(order_fifo_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(order_fifo_ram_wdata)),
+    .DEPTH(SLOTS)
+  ) u_order_fifo_ram (
+    .clk_i,
+    .we_i(order_fifo_ram_we),
+    .waddr_i(order_fifo_ram_waddr),
+    .wdata_i(order_fifo_ram_wdata),
+    .re_i(order_fifo_ram_re),
+    .raddr_i(order_fifo_ram_raddr),
+    .rdata_o(order_fifo_ram_rdata)
+  );
+
+  tlp_engine u_tlp_engine (
+    .clk_i,
+    .rst_ni,
+    .cfg_rid_i(csr_cfg_rid),
+    .cfg_cqe_on_link_i(csr_cfg_cqe_on_link),
+    .rd_valid_i(payload_fetch_rd_valid),
+    .rd_ready_o(tlp_engine_rd_ready),
+    .rd_addr_i(payload_fetch_rd_addr),
+    .rd_len_i(payload_fetch_rd_len),
+    .rd_tag_i(payload_fetch_rd_tag),
+    .wr_valid_i(payload_write_wr_valid),
+    .wr_ready_o(tlp_engine_wr_ready),
+    .wr_first_i(payload_write_wr_first),
+    .wr_last_i(payload_write_wr_last),
+    .wr_addr_i(payload_write_wr_addr),
+    .wr_len_i(payload_write_wr_len),
+    .wr_data_i(payload_write_wr_data),
+    .cqe_valid_i(completion_cqe_valid),
+    .cqe_ready_o(tlp_engine_cqe_ready),
+    .cqe_addr_i(completion_cqe_addr),
+    .cqe_data_i(completion_cqe_data),
+    .tx_valid_o(tlp_engine_tx_valid),
+    .tx_ready_i(pcie_link_tx_ready),
+    .tx_first_o(tlp_engine_tx_first),
+    .tx_last_o(tlp_engine_tx_last),
+    .tx_kind_o(tlp_engine_tx_kind),
+    .tx_hdr_o(tlp_engine_tx_hdr),
+    .tx_dws_o(tlp_engine_tx_dws),
+    .tx_cost_o(tlp_engine_tx_cost),
+    .tx_len_o(tlp_engine_tx_len),
+    .tx_data_o(tlp_engine_tx_data)
+  );
+
+  pcie_link u_pcie_link (
+    .clk_i,
+    .rst_ni,
+    .cfg_pcie_rate_i(csr_cfg_pcie_rate),
+    .cfg_tx_hdr_buf_i(csr_cfg_tx_hdr_buf),
+    .cfg_tx_data_buf_i(csr_cfg_tx_data_buf),
+    .tx_valid_i(tlp_engine_tx_valid),
+    .tx_ready_o(pcie_link_tx_ready),
+    .tx_first_i(tlp_engine_tx_first),
+    .tx_last_i(tlp_engine_tx_last),
+    .tx_kind_i(tlp_engine_tx_kind),
+    .tx_hdr_i(tlp_engine_tx_hdr),
+    .tx_dws_i(tlp_engine_tx_dws),
+    .tx_cost_i(tlp_engine_tx_cost),
+    .tx_len_i(tlp_engine_tx_len),
+    .tx_data_i(tlp_engine_tx_data),
+    .buf_we_o(pcie_link_buf_we),
+    .buf_waddr_o(pcie_link_buf_waddr),
+    .buf_wdata_o(pcie_link_buf_wdata),
+    .buf_re_o(pcie_link_buf_re),
+    .buf_raddr_o(pcie_link_buf_raddr),
+    .buf_rdata_i(pcie_link_buf_rdata),
+    .rpush_valid_o(pcie_link_rpush_valid),
+    .rpush_ready_i(pcie_reads_in_ready),
+    .rpush_o(pcie_link_rpush),
+    .rhead_valid_i(pcie_reads_out_valid),
+    .rhead_ready_o(pcie_link_rhead_ready),
+    .rhead_i(pcie_reads_out_data),
+    .wpush_valid_o(pcie_link_wpush_valid),
+    .wpush_ready_i(pcie_writes_in_ready),
+    .wpush_o(pcie_link_wpush),
+    .whead_valid_i(pcie_writes_out_valid),
+    .whead_ready_o(pcie_link_whead_ready),
+    .whead_i(pcie_writes_out_data),
+    .cpush_valid_o(pcie_link_cpush_valid),
+    .cpush_ready_i(pcie_cqes_in_ready),
+    .cpush_o(pcie_link_cpush),
+    .chead_valid_i(pcie_cqes_out_valid),
+    .chead_ready_o(pcie_link_chead_ready),
+    .chead_i(pcie_cqes_out_data),
+    .tlp_valid_o(pcie_link_tlp_valid),
+    .tlp_sop_o(pcie_link_tlp_sop),
+    .tlp_eop_o(pcie_link_tlp_eop),
+    .tlp_hdr_o(pcie_link_tlp_hdr),
+    .tlp_dws_o(pcie_link_tlp_dws),
+    .tlp_data_o(pcie_link_tlp_data),
+    .tlp_back_o(pcie_link_tlp_back),
+    .sent_valid_o(pcie_link_sent_valid),
+    .sent_kind_o(pcie_link_sent_kind),
+    .cqe_valid_o(pcie_link_cqe_valid),
+    .cqe_hdr_o(pcie_link_cqe_hdr),
+    .cqe_data_o(pcie_link_cqe_data)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(pcie_link_buf_wdata)),
+    .DEPTH(4096)
+  ) u_pcie_link_buf (
+    .clk_i,
+    .we_i(pcie_link_buf_we),
+    .waddr_i(pcie_link_buf_waddr),
+    .wdata_i(pcie_link_buf_wdata),
+    .re_i(pcie_link_buf_re),
+    .raddr_i(pcie_link_buf_raddr),
+    .rdata_o(pcie_link_buf_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH(161),
+    .DEPTH(1024)
+  ) u_pcie_reads (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(pcie_link_rpush_valid),
+    .in_ready_o(pcie_reads_in_ready),
+    .in_data_i(pcie_link_rpush),
+    .out_valid_o(pcie_reads_out_valid),
+    .out_ready_i(pcie_link_rhead_ready),
+    .out_data_o(pcie_reads_out_data),
+    .ram_we_o(pcie_reads_ram_we),
+    .ram_waddr_o(pcie_reads_ram_waddr),
+    .ram_wdata_o(pcie_reads_ram_wdata),
+    .ram_re_o(pcie_reads_ram_re),
+    .ram_raddr_o(pcie_reads_ram_raddr),
+    .ram_rdata_i(pcie_reads_ram_rdata),
+    .level_o(pcie_reads_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(pcie_reads_ram_wdata)),
+    .DEPTH(1024)
+  ) u_pcie_reads_ram (
+    .clk_i,
+    .we_i(pcie_reads_ram_we),
+    .waddr_i(pcie_reads_ram_waddr),
+    .wdata_i(pcie_reads_ram_wdata),
+    .re_i(pcie_reads_ram_re),
+    .raddr_i(pcie_reads_ram_raddr),
+    .rdata_o(pcie_reads_ram_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH(161),
+    .DEPTH(1024)
+  ) u_pcie_writes (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(pcie_link_wpush_valid),
+    .in_ready_o(pcie_writes_in_ready),
+    .in_data_i(pcie_link_wpush),
+    .out_valid_o(pcie_writes_out_valid),
+    .out_ready_i(pcie_link_whead_ready),
+    .out_data_o(pcie_writes_out_data),
+    .ram_we_o(pcie_writes_ram_we),
+    .ram_waddr_o(pcie_writes_ram_waddr),
+    .ram_wdata_o(pcie_writes_ram_wdata),
+    .ram_re_o(pcie_writes_ram_re),
+    .ram_raddr_o(pcie_writes_ram_raddr),
+    .ram_rdata_i(pcie_writes_ram_rdata),
+    .level_o(pcie_writes_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(pcie_writes_ram_wdata)),
+    .DEPTH(1024)
+  ) u_pcie_writes_ram (
+    .clk_i,
+    .we_i(pcie_writes_ram_we),
+    .waddr_i(pcie_writes_ram_waddr),
+    .wdata_i(pcie_writes_ram_wdata),
+    .re_i(pcie_writes_ram_re),
+    .raddr_i(pcie_writes_ram_raddr),
+    .rdata_o(pcie_writes_ram_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH(400),
+    .DEPTH(1024)
+  ) u_pcie_cqes (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(pcie_link_cpush_valid),
+    .in_ready_o(pcie_cqes_in_ready),
+    .in_data_i(pcie_link_cpush),
+    .out_valid_o(pcie_cqes_out_valid),
+    .out_ready_i(pcie_link_chead_ready),
+    .out_data_o(pcie_cqes_out_data),
+    .ram_we_o(pcie_cqes_ram_we),
+    .ram_waddr_o(pcie_cqes_ram_waddr),
+    .ram_wdata_o(pcie_cqes_ram_wdata),
+    .ram_re_o(pcie_cqes_ram_re),
+    .ram_raddr_o(pcie_cqes_ram_raddr),
+    .ram_rdata_i(pcie_cqes_ram_rdata),
+    .level_o(pcie_cqes_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(pcie_cqes_ram_wdata)),
+    .DEPTH(1024)
+  ) u_pcie_cqes_ram (
+    .clk_i,
+    .we_i(pcie_cqes_ram_we),
+    .waddr_i(pcie_cqes_ram_waddr),
+    .wdata_i(pcie_cqes_ram_wdata),
+    .re_i(pcie_cqes_ram_re),
+    .raddr_i(pcie_cqes_ram_raddr),
+    .rdata_o(pcie_cqes_ram_rdata)
+  );
+
+  packet_build u_packet_build (
+    .clk_i,
+    .rst_ni,
+    .hand_valid_i(payload_fetch_hand_valid),
+    .hand_ready_o(packet_build_hand_ready),
+    .hand_i(payload_fetch_hand),
+    .query_valid_o(packet_build_query_valid),
+    .query_ready_i(window_query_ready),
+    .query_group_o(packet_build_query_group),
+    .query_rsp_valid_i(window_query_rsp_valid),
+    .query_rsp_tight_i(window_query_rsp_tight),
+    .data_valid_o(packet_build_data_valid),
+    .data_ready_i(path_select_data_ready),
+    .data_dest_o(packet_build_data_dest),
+    .data_rsp_valid_i(path_select_data_rsp_valid),
+    .data_rsp_port_i(path_select_data_rsp_port),
+    .build_valid_o(packet_build_build_valid),
+    .build_ready_i(qp_table_build_ready),
+    .build_qp_o(packet_build_build_qp),
+    .build_psn_o(packet_build_build_psn),
+    .build_rsp_valid_i(qp_table_build_rsp_valid),
+    .build_rsp_qpn_i(qp_table_build_rsp_qpn),
+    .build_rsp_remote_valid_i(qp_table_build_rsp_remote_valid),
+    .build_rsp_remote_i(qp_table_build_rsp_remote),
+    .rec_valid_o(packet_build_rec_valid),
+    .rec_ready_i(replay_store_build_ready),
+    .rec_qp_o(packet_build_rec_qp),
+    .rec_psn_o(packet_build_rec_psn),
+    .rec_slot_o(packet_build_rec_slot),
+    .rec_len_o(packet_build_rec_len),
+    .rec_last_o(packet_build_rec_last),
+    .rec_group_o(packet_build_rec_group),
+    .rec_msg_o(packet_build_rec_msg),
+    .frame_valid_o(packet_build_frame_valid),
+    .frame_ready_i(dat_queue_in_ready),
+    .frame_o(packet_build_frame),
+    .built_valid_o(packet_build_built_valid),
+    .built_qp_o(packet_build_built_qp),
+    .built_psn_o(packet_build_built_psn),
+    .built_ack_req_o(packet_build_built_ack_req),
+    .cfg_own_ip_i(csr_cfg_own_ip),
+    .cfg_own_mac_i(csr_cfg_own_mac),
+    .cfg_hop_mac_i(csr_cfg_hop_mac),
+    .cfg_peer_ip_i(csr_cfg_peer_ip),
+    .cfg_dscp0_i(csr_cfg_dscp0),
+    .cfg_dscp1_i(csr_cfg_dscp1),
+    .cfg_ecn_i(csr_cfg_ecn),
+    .cfg_trimming_i(csr_cfg_trimming),
+    .cfg_ttl_i(csr_cfg_ttl),
+    .cfg_data_hdr_i(csr_cfg_data_hdr),
+    .cfg_wire_overhead_i(csr_cfg_wire_overhead)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(frame_t)),
+    .DEPTH(FRAMES)
+  ) u_dat_queue (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(packet_build_frame_valid),
+    .in_ready_o(dat_queue_in_ready),
+    .in_data_i(packet_build_frame),
+    .out_valid_o(dat_queue_out_valid),
+    .out_ready_i(egress_arbiter_dat_ready),
+    .out_data_o(dat_queue_out_data),
+    .ram_we_o(dat_queue_ram_we),
+    .ram_waddr_o(dat_queue_ram_waddr),
+    .ram_wdata_o(dat_queue_ram_wdata),
+    .ram_re_o(dat_queue_ram_re),
+    .ram_raddr_o(dat_queue_ram_raddr),
+    .ram_rdata_i(dat_queue_ram_rdata),
+    .level_o(dat_queue_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(dat_queue_ram_wdata)),
+    .DEPTH(FRAMES)
+  ) u_dat_queue_ram (
+    .clk_i,
+    .we_i(dat_queue_ram_we),
+    .waddr_i(dat_queue_ram_waddr),
+    .wdata_i(dat_queue_ram_wdata),
+    .re_i(dat_queue_ram_re),
+    .raddr_i(dat_queue_ram_raddr),
+    .rdata_o(dat_queue_ram_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(frame_t)),
+    .DEPTH(FRAMES)
+  ) u_ctl_queue (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(ack_build_frame_valid),
+    .in_ready_o(ctl_queue_in_ready),
+    .in_data_i(ack_build_frame),
+    .out_valid_o(ctl_queue_out_valid),
+    .out_ready_i(egress_arbiter_ctl_ready),
+    .out_data_o(ctl_queue_out_data),
+    .ram_we_o(ctl_queue_ram_we),
+    .ram_waddr_o(ctl_queue_ram_waddr),
+    .ram_wdata_o(ctl_queue_ram_wdata),
+    .ram_re_o(ctl_queue_ram_re),
+    .ram_raddr_o(ctl_queue_ram_raddr),
+    .ram_rdata_i(ctl_queue_ram_rdata),
+    .level_o(ctl_queue_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(ctl_queue_ram_wdata)),
+    .DEPTH(FRAMES)
+  ) u_ctl_queue_ram (
+    .clk_i,
+    .we_i(ctl_queue_ram_we),
+    .waddr_i(ctl_queue_ram_waddr),
+    .wdata_i(ctl_queue_ram_wdata),
+    .re_i(ctl_queue_ram_re),
+    .raddr_i(ctl_queue_ram_raddr),
+    .rdata_o(ctl_queue_ram_rdata)
+  );
+
+  egress_arbiter u_egress_arbiter (
+    .clk_i,
+    .rst_ni,
+    .dat_valid_i(dat_queue_out_valid),
+    .dat_ready_o(egress_arbiter_dat_ready),
+    .dat_i(dat_queue_out_data),
+    .ctl_valid_i(ctl_queue_out_valid),
+    .ctl_ready_o(egress_arbiter_ctl_ready),
+    .ctl_i(ctl_queue_out_data),
+    .tx_valid_o(egress_arbiter_tx_valid),
+    .tx_o(egress_arbiter_tx),
+    .tx_ctl_o(egress_arbiter_tx_ctl),
+    .end_valid_o(egress_arbiter_end_valid),
+    .end_back_o(egress_arbiter_end_back),
+    .end_len_o(egress_arbiter_end_len),
+    .end_data_o(egress_arbiter_end_data),
+    .end_slot_o(egress_arbiter_end_slot),
+    .end_ctl_o(egress_arbiter_end_ctl),
+    .resv_valid_i(tx_scheduler_resv_valid),
+    .resv_bytes_i(tx_scheduler_resv_bytes),
+    .cresv_valid_i(ack_build_cresv_valid),
+    .cresv_bytes_i(ack_build_cresv_bytes),
+    .egress_free_o(egress_arbiter_egress_free),
+    .ctl_free_o(egress_arbiter_ctl_free),
+    .half_valid_o(egress_arbiter_half_valid),
+    .cfg_wire_rate_i(csr_cfg_wire_rate),
+    .cfg_egress_pool0_i(csr_cfg_egress_pool0),
+    .cfg_egress_pool1_i(csr_cfg_egress_pool1),
+    .cfg_sched_i(csr_cfg_sched),
+    .cfg_weight0_i(csr_cfg_weight0),
+    .cfg_weight1_i(csr_cfg_weight1)
+  );
+
+  port_tx u_port_tx (
+    .clk_i,
+    .rst_ni,
+    .tx_valid_i(egress_arbiter_tx_valid),
+    .tx_i(egress_arbiter_tx),
+    .end_valid_i(egress_arbiter_end_valid),
+    .end_back_i(egress_arbiter_end_back),
+    .bank_re_o(port_tx_bank_re),
+    .bank_raddr0_o(port_tx_bank_raddr0),
+    .bank_raddr1_o(port_tx_bank_raddr1),
+    .bank_rdata0_i(replay0_rdata),
+    .bank_rdata1_i(replay1_rdata),
+    .wire_valid_o(port_tx_wire_valid),
+    .wire_sop_o(port_tx_wire_sop),
+    .wire_eop_o(port_tx_wire_eop),
+    .wire_bytes_o(port_tx_wire_bytes),
+    .wire_data_o(port_tx_wire_data),
+    .wire_back_o(port_tx_wire_back),
+    .gone_valid_o(port_tx_gone_valid),
+    .gone_data_o(port_tx_gone_data),
+    .gone_slot_o(port_tx_gone_slot)
+  );
+
+  port_rx u_port_rx (
+    .clk_i,
+    .rst_ni,
+    .wire_valid_i(wire_valid_i),
+    .wire_sop_i(wire_sop_i),
+    .wire_eop_i(wire_eop_i),
+    .wire_bytes_i(wire_bytes_i),
+    .wire_data_i(wire_data_i),
+    .cfg_data_hdr_i(csr_cfg_data_hdr),
+    .word_valid_o(port_rx_word_valid),
+    .word_data_o(port_rx_word_data),
+    .frame_valid_o(port_rx_frame_valid),
+    .frame_hdr_o(port_rx_frame_hdr),
+    .frame_len_o(port_rx_frame_len),
+    .frame_fcs_ok_o(port_rx_frame_fcs_ok),
+    .frame_words_o(port_rx_frame_words)
+  );
+
+  packet_parse u_packet_parse (
+    .clk_i,
+    .rst_ni,
+    .frame_valid_i(port_rx_frame_valid),
+    .frame_hdr_i(port_rx_frame_hdr),
+    .frame_len_i(port_rx_frame_len),
+    .frame_fcs_ok_i(port_rx_frame_fcs_ok),
+    .frame_words_i(port_rx_frame_words),
+    .cfg_own_ip_i(csr_cfg_own_ip),
+    .cfg_own_mac_i(csr_cfg_own_mac),
+    .cfg_dscp4_i(csr_cfg_dscp4),
+    .cfg_dscp5_i(csr_cfg_dscp5),
+    .cfg_data_hdr_i(csr_cfg_data_hdr),
+    .cfg_charge_less_i(csr_cfg_charge_less),
+    .out_valid_o(packet_parse_out_valid),
+    .out_o(packet_parse_out),
+    .out_drop_o(packet_parse_out_drop),
+    .out_words_o(packet_parse_out_words),
+    .pfc_valid_o(packet_parse_pfc_valid)
+  );
+
+  ingress_pool #(
+    .INGRESS_WORDS(INGRESS_WORDS)
+  ) u_ingress_pool (
+    .clk_i,
+    .rst_ni,
+    .word_valid_i(port_rx_word_valid),
+    .word_data_i(port_rx_word_data),
+    .in_valid_i(packet_parse_out_valid),
+    .in_i(packet_parse_out),
+    .in_drop_i(packet_parse_out_drop),
+    .in_words_i(packet_parse_out_words),
+    .ring_we_o(ingress_pool_ring_we),
+    .ring_waddr_o(ingress_pool_ring_waddr),
+    .ring_wdata_o(ingress_pool_ring_wdata),
+    .dat_valid_o(ingress_pool_dat_valid),
+    .dat_ready_i(dat_fifo_in_ready),
+    .dat_o(ingress_pool_dat),
+    .ctl_valid_o(ingress_pool_ctl_valid),
+    .ctl_ready_i(ctl_fifo_in_ready),
+    .ctl_o(ingress_pool_ctl),
+    .rel_valid_i(payload_write_rel_valid),
+    .rel_bytes_i(payload_write_rel_bytes),
+    .rel2_valid_i(rx_track_rel2_valid),
+    .rel2_bytes_i(rx_track_rel2_bytes),
+    .relt_valid_i(rx_track_relt_valid),
+    .relt_bytes_i(rx_track_relt_bytes),
+    .relc_valid_i(ack_take_relc_valid),
+    .relc_bytes_i(ack_take_relc_bytes),
+    .free_valid_i(payload_write_free_valid),
+    .free_words_i(payload_write_free_words),
+    .cfg_ingress_pool0_i(csr_cfg_ingress_pool0),
+    .cfg_ingress_pool1_i(csr_cfg_ingress_pool1),
+    .drop_valid_o(ingress_pool_drop_valid),
+    .drop_reason_o(ingress_pool_drop_reason),
+    .occ0_o(ingress_pool_occ0),
+    .occ1_o(ingress_pool_occ1)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(ingress_pool_ring_wdata)),
+    .DEPTH(INGRESS_WORDS)
+  ) u_ingress_ring (
+    .clk_i,
+    .we_i(ingress_pool_ring_we),
+    .waddr_i(ingress_pool_ring_waddr),
+    .wdata_i(ingress_pool_ring_wdata),
+    .re_i(payload_write_ring_re),
+    .raddr_i(payload_write_ring_raddr),
+    .rdata_o(ingress_ring_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(parsed_t)),
+    .DEPTH(1024)
+  ) u_dat_fifo (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(ingress_pool_dat_valid),
+    .in_ready_o(dat_fifo_in_ready),
+    .in_data_i(ingress_pool_dat),
+    .out_valid_o(dat_fifo_out_valid),
+    .out_ready_i(rx_track_in_ready),
+    .out_data_o(dat_fifo_out_data),
+    .ram_we_o(dat_fifo_ram_we),
+    .ram_waddr_o(dat_fifo_ram_waddr),
+    .ram_wdata_o(dat_fifo_ram_wdata),
+    .ram_re_o(dat_fifo_ram_re),
+    .ram_raddr_o(dat_fifo_ram_raddr),
+    .ram_rdata_i(dat_fifo_ram_rdata),
+    .level_o(dat_fifo_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(dat_fifo_ram_wdata)),
+    .DEPTH(1024)
+  ) u_dat_fifo_ram (
+    .clk_i,
+    .we_i(dat_fifo_ram_we),
+    .waddr_i(dat_fifo_ram_waddr),
+    .wdata_i(dat_fifo_ram_wdata),
+    .re_i(dat_fifo_ram_re),
+    .raddr_i(dat_fifo_ram_raddr),
+    .rdata_o(dat_fifo_ram_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(parsed_t)),
+    .DEPTH(1024)
+  ) u_ctl_fifo (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(ingress_pool_ctl_valid),
+    .in_ready_o(ctl_fifo_in_ready),
+    .in_data_i(ingress_pool_ctl),
+    .out_valid_o(ctl_fifo_out_valid),
+    .out_ready_i(ack_take_in_ready),
+    .out_data_o(ctl_fifo_out_data),
+    .ram_we_o(ctl_fifo_ram_we),
+    .ram_waddr_o(ctl_fifo_ram_waddr),
+    .ram_wdata_o(ctl_fifo_ram_wdata),
+    .ram_re_o(ctl_fifo_ram_re),
+    .ram_raddr_o(ctl_fifo_ram_raddr),
+    .ram_rdata_i(ctl_fifo_ram_rdata),
+    .level_o(ctl_fifo_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(ctl_fifo_ram_wdata)),
+    .DEPTH(1024)
+  ) u_ctl_fifo_ram (
+    .clk_i,
+    .we_i(ctl_fifo_ram_we),
+    .waddr_i(ctl_fifo_ram_waddr),
+    .wdata_i(ctl_fifo_ram_wdata),
+    .re_i(ctl_fifo_ram_re),
+    .raddr_i(ctl_fifo_ram_raddr),
+    .rdata_o(ctl_fifo_ram_rdata)
+  );
+
+  rx_track #(
+    .QPS(QPS),
+    .DESTS(DESTS)
+  ) u_rx_track (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(dat_fifo_out_valid),
+    .in_ready_o(rx_track_in_ready),
+    .in_i(dat_fifo_out_data),
+    .peer_we_o(rx_track_peer_we),
+    .peer_waddr_o(rx_track_peer_waddr),
+    .peer_wdata_o(rx_track_peer_wdata),
+    .peer_re_o(rx_track_peer_re),
+    .peer_raddr_o(rx_track_peer_raddr),
+    .peer_rdata_i(rx_track_peer_rdata),
+    .rctx_we_o(rx_track_rctx_we),
+    .rctx_waddr_o(rx_track_rctx_waddr),
+    .rctx_wdata_o(rx_track_rctx_wdata),
+    .rctx_re_o(rx_track_rctx_re),
+    .rctx_raddr_o(rx_track_rctx_raddr),
+    .rctx_rdata_i(rx_track_rctx_rdata),
+    .deliver_valid_o(rx_track_deliver_valid),
+    .deliver_ready_i(deliver_fifo_in_ready),
+    .deliver_o(rx_track_deliver),
+    .answer_valid_o(rx_track_answer_valid),
+    .answer_ready_i(answer_fifo_in_ready),
+    .answer_o(rx_track_answer),
+    .close_valid_i(doorbell_close_valid),
+    .close_ready_o(rx_track_close_ready),
+    .close_qpn_i(doorbell_close_qpn),
+    .drop_valid_o(rx_track_drop_valid),
+    .drop_reason_o(rx_track_drop_reason),
+    .recv_valid_o(rx_track_recv_valid),
+    .recv_qpn_o(rx_track_recv_qpn),
+    .recv_msn_o(rx_track_recv_msn),
+    .created_valid_o(rx_track_created_valid),
+    .created_qpn_o(rx_track_created_qpn),
+    .created_dest_o(rx_track_created_dest),
+    .closed_valid_o(rx_track_closed_valid),
+    .closed_qpn_o(rx_track_closed_qpn),
+    .dup_valid_o(rx_track_dup_valid),
+    .rel2_valid_o(rx_track_rel2_valid),
+    .rel2_bytes_o(rx_track_rel2_bytes),
+    .relt_valid_o(rx_track_relt_valid),
+    .relt_bytes_o(rx_track_relt_bytes),
+    .cfg_peer_valid_i(csr_cfg_peer_valid),
+    .cfg_peer_ip_i(csr_cfg_peer_ip),
+    .cfg_range_i(csr_cfg_range),
+    .cfg_initial_psn_i(csr_cfg_initial_psn),
+    .cfg_wire_overhead_i(csr_cfg_wire_overhead),
+    .cfg_nominal_overhead_i(csr_cfg_nominal_overhead)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(rx_track_peer_wdata)),
+    .DEPTH(DESTS * QPS)
+  ) u_rx_track_peer (
+    .clk_i,
+    .we_i(rx_track_peer_we),
+    .waddr_i(rx_track_peer_waddr),
+    .wdata_i(rx_track_peer_wdata),
+    .re_i(rx_track_peer_re),
+    .raddr_i(rx_track_peer_raddr),
+    .rdata_o(rx_track_peer_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(rx_track_rctx_wdata)),
+    .DEPTH(QPS)
+  ) u_rx_track_rctx (
+    .clk_i,
+    .we_i(rx_track_rctx_we),
+    .waddr_i(rx_track_rctx_waddr),
+    .wdata_i(rx_track_rctx_wdata),
+    .re_i(rx_track_rctx_re),
+    .raddr_i(rx_track_rctx_raddr),
+    .rdata_o(rx_track_rctx_rdata)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(delivery_t)),
+    .DEPTH(1024)
+  ) u_deliver_fifo (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(rx_track_deliver_valid),
+    .in_ready_o(deliver_fifo_in_ready),
+    .in_data_i(rx_track_deliver),
+    .out_valid_o(deliver_fifo_out_valid),
+    .out_ready_i(payload_write_in_ready),
+    .out_data_o(deliver_fifo_out_data),
+    .ram_we_o(deliver_fifo_ram_we),
+    .ram_waddr_o(deliver_fifo_ram_waddr),
+    .ram_wdata_o(deliver_fifo_ram_wdata),
+    .ram_re_o(deliver_fifo_ram_re),
+    .ram_raddr_o(deliver_fifo_ram_raddr),
+    .ram_rdata_i(deliver_fifo_ram_rdata),
+    .level_o(deliver_fifo_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(deliver_fifo_ram_wdata)),
+    .DEPTH(1024)
+  ) u_deliver_fifo_ram (
+    .clk_i,
+    .we_i(deliver_fifo_ram_we),
+    .waddr_i(deliver_fifo_ram_waddr),
+    .wdata_i(deliver_fifo_ram_wdata),
+    .re_i(deliver_fifo_ram_re),
+    .raddr_i(deliver_fifo_ram_raddr),
+    .rdata_o(deliver_fifo_ram_rdata)
+  );
+
+  payload_write #(
+    .INGRESS_WORDS(INGRESS_WORDS)
+  ) u_payload_write (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(deliver_fifo_out_valid),
+    .in_ready_o(payload_write_in_ready),
+    .in_i(deliver_fifo_out_data),
+    .ring_re_o(payload_write_ring_re),
+    .ring_raddr_o(payload_write_ring_raddr),
+    .ring_rdata_i(ingress_ring_rdata),
+    .wr_valid_o(payload_write_wr_valid),
+    .wr_ready_i(tlp_engine_wr_ready),
+    .wr_first_o(payload_write_wr_first),
+    .wr_last_o(payload_write_wr_last),
+    .wr_addr_o(payload_write_wr_addr),
+    .wr_len_o(payload_write_wr_len),
+    .wr_data_o(payload_write_wr_data),
+    .rel_valid_o(payload_write_rel_valid),
+    .rel_bytes_o(payload_write_rel_bytes),
+    .free_valid_o(payload_write_free_valid),
+    .free_words_o(payload_write_free_words),
+    .comp_valid_o(payload_write_comp_valid),
+    .comp_ready_i(completion_comp_ready),
+    .comp_qpn_o(payload_write_comp_qpn),
+    .comp_msn_o(payload_write_comp_msn),
+    .comp_len_o(payload_write_comp_len),
+    .comp_dest_o(payload_write_comp_dest)
+  );
+
+  ram_fifo #(
+    .WIDTH($bits(answer_t)),
+    .DEPTH(1024)
+  ) u_answer_fifo (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(rx_track_answer_valid),
+    .in_ready_o(answer_fifo_in_ready),
+    .in_data_i(rx_track_answer),
+    .out_valid_o(answer_fifo_out_valid),
+    .out_ready_i(ack_build_answer_ready),
+    .out_data_o(answer_fifo_out_data),
+    .ram_we_o(answer_fifo_ram_we),
+    .ram_waddr_o(answer_fifo_ram_waddr),
+    .ram_wdata_o(answer_fifo_ram_wdata),
+    .ram_re_o(answer_fifo_ram_re),
+    .ram_raddr_o(answer_fifo_ram_raddr),
+    .ram_rdata_i(answer_fifo_ram_rdata),
+    .level_o(answer_fifo_level)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(answer_fifo_ram_wdata)),
+    .DEPTH(1024)
+  ) u_answer_fifo_ram (
+    .clk_i,
+    .we_i(answer_fifo_ram_we),
+    .waddr_i(answer_fifo_ram_waddr),
+    .wdata_i(answer_fifo_ram_wdata),
+    .re_i(answer_fifo_ram_re),
+    .raddr_i(answer_fifo_ram_raddr),
+    .rdata_o(answer_fifo_ram_rdata)
+  );
+
+  ack_build u_ack_build (
+    .clk_i,
+    .rst_ni,
+    .answer_valid_i(answer_fifo_out_valid),
+    .answer_ready_o(ack_build_answer_ready),
+    .answer_i(answer_fifo_out_data),
+    .ack_valid_o(ack_build_ack_valid),
+    .ack_ready_i(path_select_ack_ready),
+    .ack_dest_o(ack_build_ack_dest),
+    .ack_rsp_valid_i(path_select_ack_rsp_valid),
+    .ack_rsp_port_i(path_select_ack_rsp_port),
+    .ctl_free_i(egress_arbiter_ctl_free),
+    .cresv_valid_o(ack_build_cresv_valid),
+    .cresv_bytes_o(ack_build_cresv_bytes),
+    .frame_valid_o(ack_build_frame_valid),
+    .frame_ready_i(ctl_queue_in_ready),
+    .frame_o(ack_build_frame),
+    .cfg_own_ip_i(csr_cfg_own_ip),
+    .cfg_own_mac_i(csr_cfg_own_mac),
+    .cfg_hop_mac_i(csr_cfg_hop_mac),
+    .cfg_dscp3_i(csr_cfg_dscp3),
+    .cfg_ecn_i(csr_cfg_ecn),
+    .cfg_ttl_i(csr_cfg_ttl),
+    .cfg_range_i(csr_cfg_range)
+  );
+
+  ack_take u_ack_take (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(ctl_fifo_out_valid),
+    .in_ready_o(ack_take_in_ready),
+    .in_i(ctl_fifo_out_data),
+    .find_valid_o(ack_take_find_valid),
+    .find_ready_i(qp_table_find_ready),
+    .find_qpn_o(ack_take_find_qpn),
+    .find_dest_ip_o(ack_take_find_dest_ip),
+    .find_rsp_valid_i(qp_table_find_rsp_valid),
+    .find_rsp_ok_i(qp_table_find_rsp_ok),
+    .find_rsp_qp_i(qp_table_find_rsp_qp),
+    .find_rsp_given_i(qp_table_find_rsp_given),
+    .find_rsp_cum_i(qp_table_find_rsp_cum),
+    .find_rsp_group_i(qp_table_find_rsp_group),
+    .upd_valid_o(ack_take_upd_valid),
+    .upd_ready_i(qp_table_upd_ready),
+    .upd_qp_o(ack_take_upd_qp),
+    .upd_cum_o(ack_take_upd_cum),
+    .upd_learn_o(ack_take_upd_learn),
+    .upd_remote_o(ack_take_upd_remote),
+    .upd_done_i(qp_table_upd_done),
+    .retire_valid_o(ack_take_retire_valid),
+    .retire_ready_i(replay_store_retire_ready),
+    .retire_qp_o(ack_take_retire_qp),
+    .retire_psn_o(ack_take_retire_psn),
+    .retire_rsp_valid_i(replay_store_retire_rsp_valid),
+    .retire_rsp_len_i(replay_store_retire_rsp_len),
+    .retire_rsp_group_i(replay_store_retire_rsp_group),
+    .retire_rsp_last_i(replay_store_retire_rsp_last),
+    .sub_valid_o(ack_take_sub_valid),
+    .sub_ready_i(window_sub_ready),
+    .sub_group_o(ack_take_sub_group),
+    .sub_bytes_o(ack_take_sub_bytes),
+    .ack_valid_o(ack_take_ack_valid),
+    .ack_ready_i(tx_scheduler_ack_ready),
+    .ack_qp_o(ack_take_ack_qp),
+    .ack_group_o(ack_take_ack_group),
+    .ack_cum_o(ack_take_ack_cum),
+    .cover_valid_o(ack_take_cover_valid),
+    .cover_ready_i(completion_cover_ready),
+    .cover_qp_o(ack_take_cover_qp),
+    .cover_cum_o(ack_take_cover_cum),
+    .relc_valid_o(ack_take_relc_valid),
+    .relc_bytes_o(ack_take_relc_bytes),
+    .drop_valid_o(ack_take_drop_valid),
+    .drop_reason_o(ack_take_drop_reason),
+    .other_valid_o(ack_take_other_valid),
+    .cfg_nominal_overhead_i(csr_cfg_nominal_overhead)
+  );
+
+  completion #(
+    .MSGS(MSGS)
+  ) u_completion (
+    .clk_i,
+    .rst_ni,
+    .post_done_valid_i(doorbell_post_done_valid),
+    .post_done_ready_o(completion_post_done_ready),
+    .post_done_qp_i(doorbell_post_qp),
+    .post_done_qpn_i(doorbell_post_qpn),
+    .post_done_dest_i(doorbell_post_dest),
+    .post_done_open_i(doorbell_post_open),
+    .post_done_msg_i(doorbell_post_msg),
+    .post_done_len_i(doorbell_post_len),
+    .post_done_msn_i(doorbell_post_msn),
+    .post_done_cookie_i(doorbell_post_cookie),
+    .sent_valid_i(tx_scheduler_sent_valid),
+    .sent_ready_o(completion_sent_ready),
+    .sent_qp_i(tx_scheduler_sent_qp),
+    .sent_msg_i(tx_scheduler_sent_msg),
+    .sent_psn_i(tx_scheduler_sent_psn),
+    .cover_valid_i(ack_take_cover_valid),
+    .cover_ready_o(completion_cover_ready),
+    .cover_qp_i(ack_take_cover_qp),
+    .cover_cum_i(ack_take_cover_cum),
+    .comp_valid_i(payload_write_comp_valid),
+    .comp_ready_o(completion_comp_ready),
+    .comp_qpn_i(payload_write_comp_qpn),
+    .comp_msn_i(payload_write_comp_msn),
+    .comp_len_i(payload_write_comp_len),
+    .comp_dest_i(payload_write_comp_dest),
+    .err_valid_i(doorbell_err_valid),
+    .err_ready_o(completion_err_ready),
+    .err_code_i(doorbell_err_code),
+    .err_cookie_i(doorbell_err_cookie),
+    .err_qpn_i(doorbell_err_qpn),
+    .err_len_i(doorbell_err_len),
+    .msg_valid_o(completion_msg_valid),
+    .msg_ready_i(doorbell_msg_ready),
+    .msg_o(completion_msg),
+    .final_valid_o(completion_final_valid),
+    .final_ready_i(replay_store_final_ready),
+    .final_qp_o(completion_final_qp),
+    .final_psn_o(completion_final_psn),
+    .done_valid_o(completion_done_valid),
+    .done_ready_i(qp_table_done_ready),
+    .done_qp_o(completion_done_qp),
+    .cqe_valid_o(completion_cqe_valid),
+    .cqe_ready_i(tlp_engine_cqe_ready),
+    .cqe_addr_o(completion_cqe_addr),
+    .cqe_data_o(completion_cqe_data),
+    .log_valid_o(completion_log_valid),
+    .log_kind_o(completion_log_kind),
+    .log_qpn_o(completion_log_qpn),
+    .log_msn_o(completion_log_msn),
+    .log_len_o(completion_log_len),
+    .cmsg_we_o(completion_cmsg_we),
+    .cmsg_waddr_o(completion_cmsg_waddr),
+    .cmsg_wdata_o(completion_cmsg_wdata),
+    .cmsg_re_o(completion_cmsg_re),
+    .cmsg_raddr_o(completion_cmsg_raddr),
+    .cmsg_rdata_i(completion_cmsg_rdata),
+    .cqp_we_o(completion_cqp_we),
+    .cqp_waddr_o(completion_cqp_waddr),
+    .cqp_wdata_o(completion_cqp_wdata),
+    .cqp_re_o(completion_cqp_re),
+    .cqp_raddr_o(completion_cqp_raddr),
+    .cqp_rdata_i(completion_cqp_rdata),
+    .fl_we_o(completion_fl_we),
+    .fl_waddr_o(completion_fl_waddr),
+    .fl_wdata_o(completion_fl_wdata),
+    .fl_re_o(completion_fl_re),
+    .fl_raddr_o(completion_fl_raddr),
+    .fl_rdata_i(completion_fl_rdata),
+    .cfg_cq_base_i(csr_cfg_cq_base),
+    .cfg_cq_log2_i(csr_cfg_cq_log2)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(completion_cmsg_wdata)),
+    .DEPTH(MSGS)
+  ) u_completion_cmsg (
+    .clk_i,
+    .we_i(completion_cmsg_we),
+    .waddr_i(completion_cmsg_waddr),
+    .wdata_i(completion_cmsg_wdata),
+    .re_i(completion_cmsg_re),
+    .raddr_i(completion_cmsg_raddr),
+    .rdata_o(completion_cmsg_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(completion_cqp_wdata)),
+    .DEPTH(QPS)
+  ) u_completion_cqp (
+    .clk_i,
+    .we_i(completion_cqp_we),
+    .waddr_i(completion_cqp_waddr),
+    .wdata_i(completion_cqp_wdata),
+    .re_i(completion_cqp_re),
+    .raddr_i(completion_cqp_raddr),
+    .rdata_o(completion_cqp_rdata)
+  );
+
+  ram_1r1w #(
+    .WIDTH($bits(completion_fl_wdata)),
+    .DEPTH(MSGS)
+  ) u_completion_fl (
+    .clk_i,
+    .we_i(completion_fl_we),
+    .waddr_i(completion_fl_waddr),
+    .wdata_i(completion_fl_wdata),
+    .re_i(completion_fl_re),
+    .raddr_i(completion_fl_raddr),
+    .rdata_o(completion_fl_rdata)
+  );
+
+  assign rx_ready_o = rx_fifo_in_ready;
+  assign tlp_valid_o = pcie_link_tlp_valid;
+  assign tlp_sop_o = pcie_link_tlp_sop;
+  assign tlp_eop_o = pcie_link_tlp_eop;
+  assign tlp_hdr_o = pcie_link_tlp_hdr;
+  assign tlp_dws_o = pcie_link_tlp_dws;
+  assign tlp_data_o = pcie_link_tlp_data;
+  assign tlp_back_o = pcie_link_tlp_back;
+  assign cqe_valid_o = pcie_link_cqe_valid;
+  assign cqe_hdr_o = pcie_link_cqe_hdr;
+  assign cqe_data_o = pcie_link_cqe_data;
+  assign wire_valid_o = port_tx_wire_valid;
+  assign wire_sop_o = port_tx_wire_sop;
+  assign wire_eop_o = port_tx_wire_eop;
+  assign wire_bytes_o = port_tx_wire_bytes;
+  assign wire_data_o = port_tx_wire_data;
+  assign wire_back_o = port_tx_wire_back;
+
+endmodule

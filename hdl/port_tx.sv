@@ -1,0 +1,294 @@
+// Port, transmit side: turns frames into beats of 128 B on the wire, with payload and FCS.
+//
+// Twin of rtl-model/src/port_tx.rs. PKT-1, PKT-2. Latency L = 3 clocks: the last beat comes exactly
+// 3 clocks after the end event; a frame's full beats come 4, 6, 8, … clocks after its start event.
+// At most 496 Gbps: then a last beat never has to come before its bytes are there, and every pace
+// from one frame of 62 B a clock down is sustained.
+//
+// A frame's payload lies in its replay slot from byte `off` on: word w of slot s is in bank w % 2 at
+// row 65 × s + w / 2. Each beat reads one pair of words, the second of which is kept as residue for
+// the beat behind it; the pair before the last beat is followed without a gap. Stages: read (row
+// out), join (words in: shift, mask, header), sum (CRC), wire. The last beat waits in the sum stage
+// for its end.
+//
+// Borders: no payload; FCS split over two beats (frame of 128 n + 1 … 3 B) or alone in the last one
+// (128 n + 4 B); off 0 and 63; off - hdr_len either side of -64 (which bank comes first); 8,192 B
+// of payload; frames back to back with one clock between start and end.
+//
+// Choices: a frame with payload has hdr_len > off (every data header is longer than a word). What
+// follows the header of a frame without `data` is zero. `wire_back` is zero on all but last beats.
+
+`include "assert.svh"
+
+module port_tx
+  import nic_pkg::*;
+  import fcs_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_ni,
+
+  // Start and end of serialisation, from egress_arbiter
+  input logic   tx_valid_i,
+  input frame_t tx_i,
+  input logic   end_valid_i,
+  input rate_t  end_back_i,
+
+  // Replay payload, two banks of words
+  output logic  [ 1:0] bank_re_o,
+  output logic  [31:0] bank_raddr0_o,
+  output logic  [31:0] bank_raddr1_o,
+  input  word_t        bank_rdata0_i,
+  input  word_t        bank_rdata1_i,
+
+  // Beats, to the wire
+  output logic        wire_valid_o,
+  output logic        wire_sop_o,
+  output logic        wire_eop_o,
+  output logic  [7:0] wire_bytes_o,
+  output beat_t       wire_data_o,
+  output rate_t       wire_back_o,
+
+  // Frames that have left, to replay_store
+  output logic  gone_valid_o,
+  output logic  gone_data_o,
+  output slot_t gone_slot_o
+);
+
+  ///////////////
+  // Registers //
+  ///////////////
+
+  typedef struct {
+    // Read stage
+    logic         read_valid;
+    logic         read_wait;     // full beats keep a clock between them
+    logic         read_sop;
+    len_t         read_left;     // bytes of the frame from this beat on
+    logic [831:0] read_hdr;
+    logic [6:0]   read_hdr_len;
+    logic         read_payload;  // bytes follow the header from the slot
+    logic         read_odd;      // a pair begins with an odd word: in bank 1, one row back
+    logic [5:0]   read_shift;    // where the beat begins in its residue
+    logic [16:0]  read_row;      // of the pair's even word
+    logic         read_data;
+    slot_t        read_slot;
+    // Join stage
+    logic         join_valid;
+    logic         join_sop;
+    len_t         join_left;
+    logic [831:0] join_hdr;
+    logic [6:0]   join_hdr_len;
+    logic         join_payload;
+    logic         join_odd;
+    logic [5:0]   join_shift;
+    logic         join_data;
+    slot_t        join_slot;
+    word_t        residue;       // second word of the pair before
+    // Sum stage
+    logic         sum_valid;
+    logic         sum_sop;
+    len_t         sum_left;
+    beat_t        sum_beat;      // zero from the FCS on
+    logic         sum_data;
+    slot_t        sum_slot;
+    crc_t         crc;           // over the frame's bytes before this beat
+    // Ends, one and two clocks old
+    logic         end1_valid;
+    rate_t        end1_back;
+    logic         end2_valid;
+    rate_t        end2_back;
+    // Wire
+    logic         wire_valid;
+    logic         wire_sop;
+    logic         wire_eop;
+    logic [7:0]   wire_bytes;
+    beat_t        wire_data;
+    rate_t        wire_back;
+    logic         gone_data;
+    slot_t        gone_slot;
+  } regs_t;
+
+  localparam regs_t RESET = '{default: '0};
+
+  regs_t regs_d;
+  regs_t regs_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      regs_q <= RESET;
+    end else begin
+      regs_q <= regs_d;
+    end
+  end
+
+  /////////////
+  // Outputs //
+  /////////////
+
+  logic issue;  // the read stage's beat moves on
+  assign issue = regs_q.read_valid && !regs_q.read_wait;
+
+  logic read;  // and some of its bytes come from the slot
+  assign read = issue && regs_q.read_payload && regs_q.read_left > 14'd4;
+
+  // The first pair of a frame that begins with an odd word has none there: it lies in the header.
+  assign bank_re_o = {read && !(regs_q.read_odd && regs_q.read_sop), read};
+  assign bank_raddr0_o = 32'(regs_q.read_row);
+  assign bank_raddr1_o = 32'(regs_q.read_row) - 32'(regs_q.read_odd);
+
+  assign wire_valid_o = regs_q.wire_valid;
+  assign wire_sop_o = regs_q.wire_sop;
+  assign wire_eop_o = regs_q.wire_eop;
+  assign wire_bytes_o = regs_q.wire_bytes;
+  assign wire_data_o = regs_q.wire_data;
+  assign wire_back_o = regs_q.wire_back;
+
+  assign gone_valid_o = regs_q.wire_valid && regs_q.wire_eop;
+  assign gone_data_o = regs_q.gone_data;
+  assign gone_slot_o = regs_q.gone_slot;
+
+  ////////////////
+  // Next state //
+  ////////////////
+
+  localparam beat_t ONES = '1;
+
+  // How many of a beat's bytes come before the FCS, with `left` bytes from this beat on.
+  function automatic logic [7:0] before_fcs(len_t left);
+    if (left >= 14'd132) return 8'd128;
+    return left > 14'd4 ? 8'(left - 14'd4) : 8'd0;
+  endfunction
+
+  logic [7:0] lead;  // bytes from start of payload back to start of its slot, when positive
+  assign lead = {1'b0, tx_i.hdr_len} - {2'b0, tx_i.off};
+
+  logic sum_eop;
+  assign sum_eop = regs_q.sum_left <= 14'd128;
+
+  logic leave;  // the sum stage's beat goes to the wire
+  assign leave = regs_q.sum_valid && (!sum_eop || regs_q.end2_valid);
+
+  logic  [7:0] join_size;
+  logic  [7:0] sum_size;
+  word_t       first;
+  word_t       second;
+  beat_t       joined;
+  crc_t        crc;
+  beat_t       fcs;
+  assign join_size = before_fcs(regs_q.join_left);
+  assign sum_size  = before_fcs(regs_q.sum_left);
+
+  always_comb begin
+    regs_d = regs_q;
+    {first, second, joined, crc, fcs} = '0;
+
+    // Read: one pair a beat.
+    regs_d.read_wait = 1'b0;
+    if (issue) begin
+      regs_d.read_valid = regs_q.read_left > 14'd128;
+      regs_d.read_wait  = regs_q.read_left > 14'd256;
+      regs_d.read_sop   = 1'b0;
+      regs_d.read_left  = regs_q.read_left - 14'd128;
+      regs_d.read_row   = regs_q.read_row + 17'd1;
+    end
+    if (tx_valid_i) begin
+      regs_d.read_valid   = 1'b1;
+      regs_d.read_wait    = 1'b0;
+      regs_d.read_sop     = 1'b1;
+      regs_d.read_left    = tx_i.len;
+      regs_d.read_hdr     = tx_i.hdr;
+      regs_d.read_hdr_len = tx_i.hdr_len;
+      regs_d.read_payload = tx_i.data && tx_i.len > 14'(tx_i.hdr_len) + 14'd4;
+      regs_d.read_odd     = lead > 8'd64;
+      regs_d.read_shift   = -lead[5:0];
+      regs_d.read_row     = {1'b0, tx_i.slot, 6'd0} + 17'(tx_i.slot);
+      regs_d.read_data    = tx_i.data;
+      regs_d.read_slot    = tx_i.slot;
+    end
+
+    // Join: the pair is there.
+    regs_d.join_valid = issue;
+    if (issue) begin
+      regs_d.join_sop     = regs_q.read_sop;
+      regs_d.join_left    = regs_q.read_left;
+      regs_d.join_hdr_len = regs_q.read_hdr_len;
+      regs_d.join_payload = regs_q.read_payload;
+      regs_d.join_odd     = regs_q.read_odd;
+      regs_d.join_shift   = regs_q.read_shift;
+      regs_d.join_data    = regs_q.read_data;
+      regs_d.join_slot    = regs_q.read_slot;
+      if (regs_q.read_sop) begin
+        regs_d.join_hdr = regs_q.read_hdr;
+      end
+    end
+
+    if (regs_q.join_valid) begin
+      if (regs_q.join_payload) begin
+        first = regs_q.join_odd ? bank_rdata1_i : bank_rdata0_i;
+        second = regs_q.join_odd ? bank_rdata0_i : bank_rdata1_i;
+        joined = 1024'({second, first, regs_q.residue} >> {regs_q.join_shift, 3'd0});
+        if (join_size < 8'd128) begin
+          joined &= ~(ONES << {join_size, 3'd0});
+        end
+        regs_d.residue = second;
+      end
+      if (regs_q.join_sop) begin
+        joined &= ONES << {regs_q.join_hdr_len, 3'd0};
+        joined |= {192'd0, regs_q.join_hdr} & ~(ONES << {regs_q.join_hdr_len, 3'd0});
+      end
+      regs_d.sum_sop  = regs_q.join_sop;
+      regs_d.sum_left = regs_q.join_left;
+      regs_d.sum_beat = joined;
+      regs_d.sum_data = regs_q.join_data;
+      regs_d.sum_slot = regs_q.join_slot;
+    end
+    regs_d.sum_valid = regs_q.join_valid || (regs_q.sum_valid && !leave);
+
+    // Sum: the CRC grows up to the FCS, which may begin in one beat and end in the next.
+    regs_d.wire_valid = leave;
+    if (leave) begin
+      if (sum_size == 8'd0) begin
+        fcs = {992'd0, ~regs_q.crc} >> {3'd4 - regs_q.sum_left[2:0], 3'd0};
+      end else begin
+        crc = fcs_beat(regs_q.sum_sop ? FCS_INIT : regs_q.crc, regs_q.sum_beat);
+        if (sum_size < 8'd128) begin
+          crc = fcs_undo(crc, 7'(8'd128 - sum_size));
+          fcs = {992'd0, ~crc} << {sum_size, 3'd0};
+        end
+        regs_d.crc = crc;
+      end
+      regs_d.wire_sop   = regs_q.sum_sop;
+      regs_d.wire_eop   = sum_eop;
+      regs_d.wire_bytes = sum_eop ? regs_q.sum_left[7:0] : 8'd128;
+      regs_d.wire_data  = regs_q.sum_beat | fcs;
+      regs_d.wire_back  = sum_eop ? regs_q.end2_back : '0;
+      regs_d.gone_data  = regs_q.sum_data;
+      regs_d.gone_slot  = regs_q.sum_slot;
+    end
+
+    // Ends, on their way to the beat that waits for them.
+    regs_d.end1_valid = end_valid_i;
+    regs_d.end2_valid = regs_q.end1_valid;
+    if (end_valid_i) begin
+      regs_d.end1_back = end_back_i;
+    end
+    if (regs_q.end1_valid) begin
+      regs_d.end2_back = regs_q.end1_back;
+    end
+  end
+
+  //////////////
+  // Contract //
+  //////////////
+
+  // A frame starts when the one before it has been read.
+  `ASSERT(StartFindsRoom_A, tx_valid_i |-> !regs_q.read_valid || issue && regs_q.read_left <= 128)
+  // Its header fits its length, and its payload does not begin past the header's first word.
+  `ASSERT(FrameFits_A, tx_valid_i |-> tx_i.len >= 14'(tx_i.hdr_len) + 14'd4 && tx_i.hdr_len <= 104)
+  `ASSERT(HeaderBeforePayload_A, tx_valid_i && tx_i.data |-> tx_i.hdr_len > 7'(tx_i.off))
+  // The last beat is there when its end has come.
+  `ASSERT(EndFindsLastBeat_A, regs_q.end2_valid |-> regs_q.sum_valid && sum_eop)
+  // No beat runs into one that waits.
+  `ASSERT(SumFindsRoom_A, regs_q.join_valid && regs_q.sum_valid |-> leave)
+
+endmodule

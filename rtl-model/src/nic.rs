@@ -1,0 +1,374 @@
+//! The NIC: every block and memory, and the wires between them; no logic.
+//!
+//! Twin of `hdl/nic.sv`. A clock is `drive`, then `ready` with the inputs of the clock, then
+//! `clock`. A block that says it is idle is passed over, and one that has not changed is not
+//! driven again. `set_sleep(false)` evaluates every block at every clock; the values are the same.
+
+mod lists;
+mod wires;
+
+use derive::Image;
+use lists::{blocks, memories};
+use serde::{Deserialize, Serialize};
+
+use crate::block::Block;
+use crate::image::{Image, Wide, Writer};
+use crate::pcie_link;
+use crate::ram_1r1w::Ram;
+use crate::ram_fifo::{self, RamFifo};
+use crate::rng::Rng;
+use crate::sizes::Sizes;
+use crate::stream_fifo::{self, StreamFifo};
+use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, TlpBeat, Word};
+use crate::{
+    ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
+    packet_parse, path_select, payload_fetch, payload_write, port_rx, port_tx, qp_table,
+    replay_store, rx_track, tlp_engine, tlp_parse, tx_scheduler, window,
+};
+
+/// Input ports of the NIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Image, Serialize, Deserialize)]
+pub struct Inputs {
+    /// A beat of a TLP comes from the host.
+    pub rx_valid: bool,
+    /// The beat.
+    pub rx: TlpBeat,
+    /// A beat of a frame comes from the wire.
+    pub wire_valid: bool,
+    /// First beat of its frame.
+    pub wire_sop: bool,
+    /// Last beat of its frame.
+    pub wire_eop: bool,
+    /// Bytes that count.
+    pub wire_bytes: u8,
+    /// The bytes.
+    pub wire_data: Beat,
+}
+
+/// Output ports of the NIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Image)]
+pub struct Outputs {
+    /// There is room for a beat of a TLP.
+    pub rx_ready: bool,
+    /// A beat of a TLP goes to the host.
+    pub tlp_valid: bool,
+    /// First beat of its TLP.
+    pub tlp_sop: bool,
+    /// Last beat of its TLP.
+    pub tlp_eop: bool,
+    /// The header, with the first beat.
+    pub tlp_hdr: Wide<2>,
+    /// DWs of data in this beat.
+    pub tlp_dws: u8,
+    /// The data.
+    pub tlp_data: Beat,
+    /// Units from the exact end of the transfer to this clock, less the latency; with the last beat.
+    #[bits(20)]
+    pub tlp_back: u32,
+    /// A completion entry goes to the host at no cost of link time.
+    pub cqe_valid: bool,
+    /// Its header.
+    pub cqe_hdr: Wide<2>,
+    /// The entry.
+    pub cqe_data: Wide<4>,
+    /// A beat of a frame goes to the wire.
+    pub wire_valid: bool,
+    /// First beat of its frame.
+    pub wire_sop: bool,
+    /// Last beat of its frame.
+    pub wire_eop: bool,
+    /// Bytes that count.
+    pub wire_bytes: u8,
+    /// The bytes.
+    pub wire_data: Beat,
+    /// Units from the exact end of serialisation to this clock, less the latency.
+    #[bits(20)]
+    pub wire_back: u32,
+}
+
+/// Where each instance lies in an image: first word of its outputs, of its registers. The order
+/// is that of `Nic::instances`.
+#[derive(Clone, Debug, Default)]
+pub struct Places(pub Vec<(usize, usize)>);
+
+macro_rules! structs {
+    ([] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+        /// The blocks' registers.
+        #[derive(Clone, Serialize, Deserialize)]
+        #[allow(missing_docs)]
+        pub struct Blocks { $(pub $name: $regs,)* }
+
+        impl Blocks {
+            fn reset(sizes: &Sizes) -> Self {
+                Self { $($name: $new(sizes),)* }
+            }
+        }
+
+        /// The blocks' inputs.
+        #[derive(Clone, Default)]
+        #[allow(missing_docs)]
+        pub struct BlockInputs { $(pub $name: $in,)* }
+
+        /// The blocks' outputs.
+        #[derive(Clone, Default)]
+        #[allow(missing_docs)]
+        pub struct BlockOutputs { $(pub $name: $out,)* }
+    };
+}
+blocks!(structs);
+
+macro_rules! memory_struct {
+    ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
+        /// The memories.
+        #[derive(Clone, Serialize, Deserialize)]
+        #[allow(missing_docs)]
+        pub struct Memories { $(pub $name: Ram<$word>,)* }
+
+        impl Memories {
+            fn new(sizes: &Sizes) -> Self {
+                Self { $($name: Ram::new($depth(sizes)),)* }
+            }
+        }
+    };
+}
+memories!(memory_struct);
+
+/// A NIC.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Nic {
+    /// The blocks.
+    pub b: Blocks,
+    /// The memories.
+    pub m: Memories,
+    /// What the blocks see.
+    #[serde(skip)]
+    pub i: BlockInputs,
+    /// What the blocks show.
+    #[serde(skip)]
+    pub o: BlockOutputs,
+    /// Blocks whose registers have changed and are to be driven.
+    #[serde(skip, default = "all")]
+    due: u64,
+    /// Blocks that have changed since the image was written.
+    #[serde(skip, default = "all")]
+    changed: u64,
+    /// Memories that have been read since the image was written.
+    #[serde(skip, default = "all")]
+    read: u64,
+    /// Outputs and inputs are not those of the registers yet.
+    #[serde(skip, default = "yes")]
+    fresh: bool,
+    #[serde(default = "yes")]
+    sleep: bool,
+}
+
+fn all() -> u64 {
+    u64::MAX
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Nic {
+    /// A NIC after a reset, its memories all zeros.
+    pub fn reset(sizes: &Sizes) -> Self {
+        Self {
+            b: Blocks::reset(sizes),
+            m: Memories::new(sizes),
+            i: BlockInputs::default(),
+            o: BlockOutputs::default(),
+            due: all(),
+            changed: all(),
+            read: all(),
+            fresh: true,
+            sleep: true,
+        }
+    }
+
+    /// Draws the words of all memories.
+    pub fn randomize(&mut self, rng: &mut Rng) {
+        macro_rules! each {
+            ([$m:expr, $rng:expr] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
+                $($m.$name.randomize($rng);)*
+            };
+        }
+        memories!(each, self.m, rng);
+        self.fresh = true;
+    }
+
+    /// Whether blocks that are idle may be passed over.
+    pub fn set_sleep(&mut self, sleep: bool) {
+        self.sleep = sleep;
+    }
+
+    /// First phase: every output that comes from registers alone, and the inputs that follow.
+    pub fn drive(&mut self) {
+        let due = if self.sleep && !self.fresh { self.due } else { all() };
+        macro_rules! each {
+            ([$s:expr, $due:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+                $(if $due >> $k & 1 == 1 { $s.b.$name.drive(&mut $s.o.$name); })*
+            };
+        }
+        blocks!(each, self, due);
+        if due & 1 == 1 {
+            self.connect_settings();
+        }
+        if self.fresh {
+            self.connect_memories();
+            self.fresh = false;
+        }
+        self.changed |= due;
+        self.due = 0;
+        self.connect_host();
+        self.connect_out();
+        self.connect_in();
+    }
+
+    /// Second phase: the ports, and what passes through from inputs.
+    pub fn ready(&mut self, ports: &Inputs) {
+        self.connect_ports(ports);
+        self.connect_readys();
+    }
+
+    /// Third phase: the rising edge.
+    pub fn clock(&mut self, _ports: &Inputs) {
+        macro_rules! each {
+            ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+                $(if !$s.sleep || !$s.b.$name.idle(&$s.i.$name) {
+                    $s.b.$name.clock(&$s.i.$name, &$s.o.$name);
+                    $s.due |= 1 << $k;
+                })*
+            };
+        }
+        blocks!(each, self);
+        self.clock_memories();
+    }
+
+    /// Every block is idle with the inputs of the last clock.
+    pub fn quiet(&self) -> bool {
+        macro_rules! each {
+            ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+                true $(&& $s.b.$name.idle(&$s.i.$name))*
+            };
+        }
+        blocks!(each, self)
+    }
+
+    /// The NIC's output ports in this clock.
+    pub fn ports(&self) -> Outputs {
+        let (pcie, port) = (&self.o.pcie_link, &self.o.port_tx);
+        Outputs {
+            rx_ready: self.o.rx_fifo.in_ready,
+            tlp_valid: pcie.tlp_valid,
+            tlp_sop: pcie.tlp_sop,
+            tlp_eop: pcie.tlp_eop,
+            tlp_hdr: pcie.tlp_hdr,
+            tlp_dws: pcie.tlp_dws,
+            tlp_data: pcie.tlp_data,
+            tlp_back: pcie.tlp_back,
+            cqe_valid: pcie.cqe_valid,
+            cqe_hdr: pcie.cqe_hdr,
+            cqe_data: pcie.cqe_data,
+            wire_valid: port.wire_valid,
+            wire_sop: port.wire_sop,
+            wire_eop: port.wire_eop,
+            wire_bytes: port.wire_bytes,
+            wire_data: port.wire_data,
+            wire_back: port.wire_back,
+        }
+    }
+
+    /// Shows every instance: name in the RTL, outputs, registers. The NIC itself comes first.
+    pub fn instances(&self, see: &mut dyn FnMut(&str, &dyn Image, &dyn Image)) {
+        see("nic", &self.ports(), &());
+        macro_rules! each {
+            ([$s:expr, $see:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+                $($see($u, &$s.o.$name, &$s.b.$name);)*
+            };
+        }
+        blocks!(each, self, see);
+        macro_rules! each {
+            ([$s:expr, $see:expr] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
+                $($see($u, &(), &$s.m.$name);)*
+            };
+        }
+        memories!(each, self, see);
+    }
+
+    /// Shows the whole contents of every memory: name in the RTL, words.
+    pub fn memories(&self, see: &mut dyn FnMut(&str, Vec<u32>)) {
+        macro_rules! each {
+            ([$s:expr, $see:expr] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
+                $($see($u, $s.m.$name.dump());)*
+            };
+        }
+        memories!(each, self, see);
+    }
+
+    /// The words of a block's inputs, by its name in the RTL; none for another name.
+    pub fn inputs_of(&self, instance: &str) -> Vec<u32> {
+        macro_rules! each {
+            ([$s:expr, $of:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+                match $of { $($u => $s.i.$name.to_words(),)* _ => Vec::new() }
+            };
+        }
+        blocks!(each, self, instance)
+    }
+
+    /// Writes the image of the outputs and registers that may have changed since the last one, or
+    /// of all of them.
+    pub fn write_image(&mut self, places: &Places, image: &mut [u32], all: bool) {
+        let changed = if all { u64::MAX } else { self.changed };
+        let read = if all { u64::MAX } else { self.read };
+        let mut places = places.0.iter();
+        let mut place = || *places.next().expect("a place for each instance");
+        self.ports().write(&mut Writer::new(&mut image[place().0..]));
+        macro_rules! each {
+            ([$s:expr, $image:expr, $place:expr, $changed:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => { $(
+                let (outputs, regs) = $place();
+                if $comb || $changed >> $k & 1 == 1 {
+                    $s.o.$name.write(&mut Writer::new(&mut $image[outputs..]));
+                }
+                if $changed >> $k & 1 == 1 {
+                    $s.b.$name.write(&mut Writer::new(&mut $image[regs..]));
+                }
+            )* };
+        }
+        blocks!(each, self, image, place, changed);
+        macro_rules! each {
+            ([$s:expr, $image:expr, $place:expr, $read:expr] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => { $(
+                let (_, regs) = $place();
+                if $read >> $k & 1 == 1 {
+                    $s.m.$name.write(&mut Writer::new(&mut $image[regs..]));
+                }
+            )* };
+        }
+        memories!(each, self, image, place, read);
+        (self.changed, self.read) = (0, 0);
+    }
+
+    /// What waits in the NIC, for a run that does not end.
+    pub fn waits(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        macro_rules! each {
+            ([$s:expr, $out:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out_ty:ty) ($new:expr) $comb:literal;)*) => {
+                $(if !$s.b.$name.idle(&$s.i.$name) { $out.push(stringify!($name)); })*
+            };
+        }
+        let mut busy: Vec<&str> = Vec::new();
+        blocks!(each, self, busy);
+        if !busy.is_empty() {
+            out.push(format!("busy blocks: {}", busy.join(", ")));
+        }
+        let streams = [
+            ("a segment waits for payload_fetch (tags)", &self.o.tx_scheduler.seg_valid),
+            ("a frame waits for the port", &self.o.dat_queue.out_valid),
+            ("a frame waits for rx_track", &self.o.dat_fifo.out_valid),
+            ("a payload waits for the PCIe link", &self.o.deliver_fifo.out_valid),
+            ("an answer waits for the control pool", &self.o.answer_fifo.out_valid),
+        ];
+        out.extend(streams.iter().filter(|s| *s.1).map(|s| s.0.to_owned()));
+        out
+    }
+}

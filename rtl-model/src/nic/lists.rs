@@ -1,0 +1,82 @@
+//! The blocks and memories of the NIC, in the order of the path.
+
+/// Every block: number, name, instance, registers, ports, after a reset, and whether some output
+/// hangs on inputs.
+macro_rules! blocks {
+    ($with:ident $(, $more:expr)*) => {
+        $with! { [$($more),*]
+            0 csr "u_csr" (csr::Regs) (csr::Inputs) (csr::Outputs) (csr::Regs::reset) false;
+            1 rx_fifo "u_rx_fifo" (RamFifo<TlpBeat>) (ram_fifo::Inputs<TlpBeat>) (ram_fifo::Outputs<TlpBeat>) (|_: &Sizes| RamFifo::new(4096)) true;
+            2 tlp_parse "u_tlp_parse" (tlp_parse::Regs) (tlp_parse::Inputs) (tlp_parse::Outputs) (tlp_parse::Regs::reset) true;
+            3 page_fifo "u_page_fifo" (StreamFifo<PageWrite>) (stream_fifo::Inputs<PageWrite>) (stream_fifo::Outputs<PageWrite>) (|_: &Sizes| StreamFifo::new(4)) false;
+            4 doorbell "u_doorbell" (doorbell::Regs) (doorbell::Inputs) (doorbell::Outputs) (doorbell::Regs::reset) true;
+            5 qp_table "u_qp_table" (qp_table::Regs) (qp_table::Inputs) (qp_table::Outputs) (qp_table::Regs::reset) true;
+            6 window "u_window" (window::Regs) (window::Inputs) (window::Outputs) (window::Regs::reset) true;
+            7 path_select "u_path_select" (path_select::Regs) (path_select::Inputs) (path_select::Outputs) (path_select::Regs::reset) true;
+            8 tx_scheduler "u_tx_scheduler" (tx_scheduler::Regs) (tx_scheduler::Inputs) (tx_scheduler::Outputs) (tx_scheduler::Regs::reset) true;
+            9 replay_store "u_replay_store" (replay_store::Regs) (replay_store::Inputs) (replay_store::Outputs) (replay_store::Regs::reset) true;
+            10 payload_fetch "u_payload_fetch" (payload_fetch::Regs) (payload_fetch::Inputs) (payload_fetch::Outputs) (payload_fetch::Regs::reset) true;
+            11 order_fifo "u_order_fifo" (RamFifo<Segment>) (ram_fifo::Inputs<Segment>) (ram_fifo::Outputs<Segment>) (|sizes: &Sizes| RamFifo::new(sizes.slots)) true;
+            12 tlp_engine "u_tlp_engine" (tlp_engine::Regs) (tlp_engine::Inputs) (tlp_engine::Outputs) (tlp_engine::Regs::reset) true;
+            13 pcie_link "u_pcie_link" (pcie_link::Regs) (pcie_link::Inputs) (pcie_link::Outputs) (pcie_link::Regs::reset) true;
+            14 pcie_reads "u_pcie_reads" (RamFifo<pcie_link::Entry>) (ram_fifo::Inputs<pcie_link::Entry>) (ram_fifo::Outputs<pcie_link::Entry>) (|_: &Sizes| RamFifo::new(1024)) true;
+            15 pcie_writes "u_pcie_writes" (RamFifo<pcie_link::Entry>) (ram_fifo::Inputs<pcie_link::Entry>) (ram_fifo::Outputs<pcie_link::Entry>) (|_: &Sizes| RamFifo::new(1024)) true;
+            16 pcie_cqes "u_pcie_cqes" (RamFifo<pcie_link::CqeEntry>) (ram_fifo::Inputs<pcie_link::CqeEntry>) (ram_fifo::Outputs<pcie_link::CqeEntry>) (|_: &Sizes| RamFifo::new(1024)) true;
+            17 packet_build "u_packet_build" (packet_build::Regs) (packet_build::Inputs) (packet_build::Outputs) (packet_build::Regs::reset) true;
+            18 dat_queue "u_dat_queue" (RamFifo<Frame>) (ram_fifo::Inputs<Frame>) (ram_fifo::Outputs<Frame>) (|sizes: &Sizes| RamFifo::new(sizes.frames)) true;
+            19 ctl_queue "u_ctl_queue" (RamFifo<Frame>) (ram_fifo::Inputs<Frame>) (ram_fifo::Outputs<Frame>) (|sizes: &Sizes| RamFifo::new(sizes.frames)) true;
+            20 egress_arbiter "u_egress_arbiter" (egress_arbiter::Regs) (egress_arbiter::Inputs) (egress_arbiter::Outputs) (egress_arbiter::Regs::reset) true;
+            21 port_tx "u_port_tx" (port_tx::Regs) (port_tx::Inputs) (port_tx::Outputs) (port_tx::Regs::reset) false;
+            22 port_rx "u_port_rx" (port_rx::Regs) (port_rx::Inputs) (port_rx::Outputs) (port_rx::Regs::reset) false;
+            23 packet_parse "u_packet_parse" (packet_parse::Regs) (packet_parse::Inputs) (packet_parse::Outputs) (packet_parse::Regs::reset) false;
+            24 ingress_pool "u_ingress_pool" (ingress_pool::Regs) (ingress_pool::Inputs) (ingress_pool::Outputs) (ingress_pool::Regs::reset) false;
+            25 dat_fifo "u_dat_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) true;
+            26 ctl_fifo "u_ctl_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) true;
+            27 rx_track "u_rx_track" (rx_track::Regs) (rx_track::Inputs) (rx_track::Outputs) (rx_track::Regs::reset) false;
+            28 deliver_fifo "u_deliver_fifo" (RamFifo<Delivery>) (ram_fifo::Inputs<Delivery>) (ram_fifo::Outputs<Delivery>) (|_: &Sizes| RamFifo::new(1024)) true;
+            29 payload_write "u_payload_write" (payload_write::Regs) (payload_write::Inputs) (payload_write::Outputs) (payload_write::Regs::reset) true;
+            30 answer_fifo "u_answer_fifo" (RamFifo<Answer>) (ram_fifo::Inputs<Answer>) (ram_fifo::Outputs<Answer>) (|_: &Sizes| RamFifo::new(1024)) true;
+            31 ack_build "u_ack_build" (ack_build::Regs) (ack_build::Inputs) (ack_build::Outputs) (ack_build::Regs::reset) false;
+            32 ack_take "u_ack_take" (ack_take::Regs) (ack_take::Inputs) (ack_take::Outputs) (ack_take::Regs::reset) false;
+            33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) true;
+        }
+    };
+}
+
+/// Every memory: number, name, instance, type of a word, words.
+macro_rules! memories {
+    ($with:ident $(, $more:expr)*) => {
+        $with! { [$($more),*]
+            0 rx_fifo_ram "u_rx_fifo_ram" (TlpBeat) (|_: &Sizes| 4096);
+            1 qp_table_ctx "u_qp_table_ctx" (qp_table::Ctx) (|sizes: &Sizes| sizes.qps as usize);
+            2 window_win "u_window_win" (window::Win) (|sizes: &Sizes| sizes.qps as usize);
+            3 tx_scheduler_qctx "u_tx_scheduler_qctx" (tx_scheduler::Context) (|sizes: &Sizes| sizes.qps as usize);
+            4 tx_scheduler_smsg "u_tx_scheduler_smsg" (tx_scheduler::Message) (|sizes: &Sizes| sizes.msgs as usize);
+            5 tx_scheduler_work "u_tx_scheduler_work" (tx_scheduler::Work) (|sizes: &Sizes| sizes.qps as usize);
+            6 replay_store_map "u_replay_store_map" (replay_store::SlotWord) (|sizes: &Sizes| sizes.qps as usize * sizes.psns as usize);
+            7 replay_store_rec "u_replay_store_rec" (replay_store::Record) (|sizes: &Sizes| sizes.slots as usize);
+            8 replay_store_fl "u_replay_store_fl" (replay_store::SlotWord) (|sizes: &Sizes| sizes.slots as usize);
+            9 replay0 "u_replay0" (Word) (|sizes: &Sizes| sizes.slots as usize * 65);
+            10 replay1 "u_replay1" (Word) (|sizes: &Sizes| sizes.slots as usize * 65);
+            11 payload_fetch_tagr "u_payload_fetch_tagr" (payload_fetch::Record) (|sizes: &Sizes| sizes.tags as usize);
+            12 order_fifo_ram "u_order_fifo_ram" (Segment) (|sizes: &Sizes| sizes.slots as usize);
+            13 pcie_link_buf "u_pcie_link_buf" (Beat) (|_: &Sizes| 4096);
+            14 pcie_reads_ram "u_pcie_reads_ram" (pcie_link::Entry) (|_: &Sizes| 1024);
+            15 pcie_writes_ram "u_pcie_writes_ram" (pcie_link::Entry) (|_: &Sizes| 1024);
+            16 pcie_cqes_ram "u_pcie_cqes_ram" (pcie_link::CqeEntry) (|_: &Sizes| 1024);
+            17 dat_queue_ram "u_dat_queue_ram" (Frame) (|sizes: &Sizes| sizes.frames as usize);
+            18 ctl_queue_ram "u_ctl_queue_ram" (Frame) (|sizes: &Sizes| sizes.frames as usize);
+            19 ingress_ring "u_ingress_ring" (Word) (|sizes: &Sizes| sizes.ingress_words as usize);
+            20 dat_fifo_ram "u_dat_fifo_ram" (Parsed) (|_: &Sizes| 1024);
+            21 ctl_fifo_ram "u_ctl_fifo_ram" (Parsed) (|_: &Sizes| 1024);
+            22 rx_track_peer "u_rx_track_peer" (rx_track::Peer) (|sizes: &Sizes| sizes.dests as usize * sizes.qps as usize);
+            23 rx_track_rctx "u_rx_track_rctx" (rx_track::Side) (|sizes: &Sizes| sizes.qps as usize);
+            24 deliver_fifo_ram "u_deliver_fifo_ram" (Delivery) (|_: &Sizes| 1024);
+            25 answer_fifo_ram "u_answer_fifo_ram" (Answer) (|_: &Sizes| 1024);
+            26 completion_cmsg "u_completion_cmsg" (completion::Message) (|sizes: &Sizes| sizes.msgs as usize);
+            27 completion_cqp "u_completion_cqp" (completion::List) (|sizes: &Sizes| sizes.qps as usize);
+            28 completion_fl "u_completion_fl" (completion::Entry) (|sizes: &Sizes| sizes.msgs as usize);
+        }
+    };
+}
+pub(super) use {blocks, memories};

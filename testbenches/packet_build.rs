@@ -1,0 +1,364 @@
+//! `packet_build`: model and RTL against each other, and every frame against etherparse.
+
+use std::collections::VecDeque;
+
+use etherparse::{IpNumber, NetSlice, SlicedPacket, TransportSlice};
+use rtl_model::image::Wide;
+use rtl_model::packet_build::{Inputs, Outputs, Regs};
+use rtl_model::types::{Frame, Psn, Qpn, Segment};
+use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+
+const OWN_QPN: Qpn = Qpn(0x00_0102);
+/// Payload bytes at their borders.
+const LENGTHS: [u16; 7] = [0, 1, 63, 64, 4_096, 8_191, 8_192];
+const PSNS: [u32; 5] = [0, 1, 0x7f_ffff, 0x80_0000, 0xff_ffff];
+
+fn pair(seed: u32) -> Lockstep<Regs> {
+    Lockstep::new("packet_build", &Sizes::DEFAULT, Start::Random(seed)).expect("builds")
+}
+
+/// Destination d is 10.0.1.d.
+fn settings() -> Inputs {
+    let address = |dest: u64| 0x0a00_0100 + dest;
+    Inputs {
+        cfg_own_ip: 0x0a00_0001,
+        cfg_own_mac: 0x0200_0000_0001,
+        cfg_hop_mac: 0x0200_0000_00fe,
+        cfg_peer_ip: Wide(std::array::from_fn(|n| {
+            address(2 * n as u64) | address(2 * n as u64 + 1) << 32
+        })),
+        cfg_dscp0: 0,
+        cfg_dscp1: 4,
+        cfg_ecn: 2,
+        cfg_trimming: true,
+        cfg_ttl: 64,
+        cfg_data_hdr: 74,
+        cfg_wire_overhead: 78,
+        ..Inputs::default()
+    }
+}
+
+fn header(frame: &Frame) -> Vec<u8> {
+    let mut bytes = vec![0; 104];
+    frame.hdr.to_bytes(&mut bytes);
+    bytes
+}
+
+#[test]
+fn pkt_5_unknown_number_and_tight_window() -> Result<(), Mismatch> {
+    let mut pair = pair(1);
+    for row in Table::read("packet_build/unknown_number_and_tight_window.txt") {
+        let number = |name| (row.text(name) != ".").then(|| row.hex(name) as u32);
+        let (psn, remote) = (number("psn"), number("remote"));
+        let seg = Segment {
+            psn: Psn(psn.unwrap_or(0)),
+            first: row.bit("first"),
+            last: row.bit("last"),
+            ..Segment::default()
+        };
+        let answers = row.text("rsp");
+        let out = pair.clock(&Inputs {
+            hand_valid: psn.is_some(),
+            hand: seg,
+            query_ready: row.bit("query_ready"),
+            query_rsp_valid: answers.contains('q'),
+            query_rsp_tight: row.bit("tight"),
+            data_ready: true,
+            data_rsp_valid: answers.contains('d'),
+            build_ready: true,
+            build_rsp_valid: answers.contains('b'),
+            build_rsp_qpn: OWN_QPN,
+            build_rsp_remote_valid: remote.is_some(),
+            build_rsp_remote: Qpn(remote.unwrap_or(0xff_ffff)),
+            rec_ready: row.bit("rec_ready"),
+            frame_ready: row.bit("frame_ready"),
+            ..settings()
+        })?;
+        row.expect("hand_ready", u8::from(out.hand_ready));
+        row.expect("query_valid", u8::from(out.query_valid));
+        row.expect("data_valid", u8::from(out.data_valid));
+        row.expect("build_valid", u8::from(out.build_valid));
+        row.expect("rec_valid", u8::from(out.rec_valid));
+        row.expect("frame_valid", u8::from(out.frame_valid));
+        row.expect("built_valid", u8::from(out.built_valid));
+        row.expect("built_ack_req", u8::from(out.built_ack_req));
+        let bth =
+            header(&out.frame)[42..54].iter().fold(String::new(), |s, b| s + &format!("{b:02x}"));
+        row.expect("bth", bth);
+    }
+    Ok(())
+}
+
+/// What the partners said about one packet.
+#[derive(Clone, Copy, Default)]
+struct Answers {
+    tight: bool,
+    port: u16,
+    remote: Option<Qpn>,
+}
+
+/// PKT-1, PKT-3, PKT-5, QP-4, section 12 for one frame, by etherparse and by bytes.
+fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
+    let bytes = header(frame);
+    assert_eq!(frame.len, seg.len + 78);
+    assert_eq!((frame.hdr_len, frame.data), (74, true));
+    assert_eq!((frame.slot, u64::from(frame.off)), (seg.slot, seg.laddr % 64));
+
+    // The frame as it goes out, without its FCS; the payload is zeros.
+    let mut wire = bytes[..74].to_vec();
+    wire.resize(usize::from(frame.len) - 4, 0);
+    let sliced = SlicedPacket::from_ethernet(&wire).expect("a frame");
+    let eth =
+        sliced.link.as_ref().and_then(etherparse::LinkSlice::ether_payload).expect("Ethernet");
+    assert_eq!(eth.ether_type, etherparse::EtherType::IPV4);
+    assert_eq!(wire[..12], [2, 0, 0, 0, 0, 0xfe, 2, 0, 0, 0, 0, 1]);
+    let Some(NetSlice::Ipv4(net)) = &sliced.net else { panic!("IPv4") };
+    let ip = net.header().to_header();
+    assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+    assert_eq!(ip.total_len, frame.len - 18);
+    assert_eq!(ip.source, i.cfg_own_ip.to_be_bytes());
+    assert_eq!(ip.destination, [10, 0, 1, seg.dest]);
+    assert_eq!((ip.protocol, ip.time_to_live), (IpNumber::UDP, 64));
+    assert_eq!((ip.dont_fragment, ip.identification), (true, 0));
+    assert_eq!(ip.dscp.value(), if i.cfg_trimming { 4 } else { 0 });
+    assert_eq!(ip.ecn.value(), i.cfg_ecn);
+    let Some(TransportSlice::Udp(udp)) = &sliced.transport else { panic!("UDP") };
+    assert_eq!((udp.source_port(), udp.destination_port()), (answers.port, 4_791));
+    assert_eq!((udp.length(), udp.checksum()), (frame.len - 38, 0));
+
+    let bth = udp.payload();
+    let opcode = [0xc7, 0xc8, 0xc6, 0xca][usize::from(seg.first) * 2 + usize::from(seg.last)];
+    let qpn = answers.remote.unwrap_or(OWN_QPN).0.to_be_bytes();
+    let ack = u8::from(seg.last || answers.tight) << 7;
+    let by_sender = u8::from(answers.remote.is_none()) << 6;
+    let psn = seg.psn.0.to_be_bytes();
+    assert_eq!(bth[..5], [opcode, 0, 0xff, 0xff, 0]);
+    assert_eq!(bth[5..8], qpn[1..]);
+    assert_eq!(bth[8], ack | by_sender);
+    assert_eq!(bth[9..12], psn[1..]);
+    let msn = seg.msn.to_be_bytes();
+    assert_eq!(bth[12..16], [msn, msn].concat());
+    assert_eq!(bth[16..24], seg.raddr.to_be_bytes());
+    assert_eq!(bth[24..28], seg.rkey.to_be_bytes());
+    assert_eq!(bth[28..32], seg.msg_len.to_be_bytes());
+    assert_eq!(bytes[74..], [0; 30]);
+}
+
+fn segment(rng: &mut Rng) -> Segment {
+    Segment {
+        qp: rng.bits() as u8,
+        dest: rng.below(64) as u8,
+        group: rng.bits() as u8,
+        slot: rng.below(1_024) as u16,
+        msg: rng.below(1_024) as u16,
+        psn: Psn(rng.pick(&PSNS)),
+        laddr: rng.bits(),
+        len: rng.pick(&LENGTHS),
+        raddr: rng.bits(),
+        rkey: rng.bits() as u32,
+        msg_len: rng.bits() as u32,
+        msn: rng.bits() as u16,
+        first: rng.percent(50),
+        last: rng.percent(50),
+    }
+}
+
+/// A partner: takes a request, answers some clocks later, one at a time.
+#[derive(Default)]
+struct Partner {
+    answer_in: Option<u64>,
+}
+
+impl Partner {
+    /// True in the clock of the answer.
+    fn answers(&mut self) -> bool {
+        let now = self.answer_in == Some(0);
+        self.answer_in = self.answer_in.filter(|_| !now).map(|n| n - 1);
+        now
+    }
+
+    fn took(&mut self, valid: bool, ready: bool, latency: u64, rng: &mut Rng) {
+        if valid && ready {
+            self.answer_in = Some(rng.below(latency));
+        }
+    }
+}
+
+/// The segments and answers of packets that are not out yet, oldest first.
+#[derive(Default)]
+struct Around {
+    window: Partner,
+    path: Partner,
+    table: Partner,
+    waiting: Option<Segment>,
+    in_work: VecDeque<(Segment, Answers)>,
+    recorded: u64,
+    built: u64,
+    out: u64,
+    trimming: bool,
+    ecn: u8,
+}
+
+impl Around {
+    fn inputs(&mut self, ready: u64, rng: &mut Rng) -> Inputs {
+        if self.waiting.is_none() && rng.percent(75) {
+            self.waiting = Some(segment(rng));
+        }
+        let mut i = Inputs {
+            hand_valid: self.waiting.is_some(),
+            hand: self.waiting.unwrap_or_default(),
+            query_ready: rng.percent(ready),
+            data_ready: rng.percent(ready),
+            build_ready: rng.percent(ready) && self.table.answer_in.is_none(),
+            rec_ready: rng.percent(ready),
+            frame_ready: rng.percent(ready),
+            query_rsp_tight: rng.percent(50),
+            data_rsp_port: 256 + rng.below(128) as u16,
+            build_rsp_qpn: OWN_QPN,
+            build_rsp_remote_valid: rng.percent(50),
+            build_rsp_remote: Qpn(rng.below(1 << 24) as u32),
+            ..settings()
+        };
+        i.query_rsp_valid = self.window.answers();
+        i.data_rsp_valid = self.path.answers();
+        i.build_rsp_valid = self.table.answers();
+        if let Some((_, answers)) = self.in_work.back_mut() {
+            if i.query_rsp_valid {
+                answers.tight = i.query_rsp_tight;
+            }
+            if i.data_rsp_valid {
+                answers.port = i.data_rsp_port;
+            }
+            if i.build_rsp_valid {
+                answers.remote = i.build_rsp_remote_valid.then_some(i.build_rsp_remote);
+            }
+        }
+        i
+    }
+
+    fn edge(&mut self, i: &Inputs, o: &Outputs, rng: &mut Rng) {
+        if let Some((seg, _)) = self.in_work.back() {
+            if o.query_valid {
+                assert_eq!(o.query_group, seg.group);
+            }
+            if o.data_valid {
+                assert_eq!(o.data_dest, seg.dest);
+            }
+            if o.build_valid {
+                assert_eq!((o.build_qp, o.build_psn), (seg.qp, seg.psn));
+            }
+            if o.rec_valid {
+                assert_eq!((o.rec_qp, o.rec_psn, o.rec_slot), (seg.qp, seg.psn, seg.slot));
+                assert_eq!((o.rec_len, o.rec_last), (seg.len, seg.last));
+                assert_eq!((o.rec_group, o.rec_msg), (seg.group, seg.msg));
+            }
+        }
+        self.window.took(o.query_valid, i.query_ready, 4, rng);
+        self.path.took(o.data_valid, i.data_ready, 1, rng);
+        self.table.took(o.build_valid, i.build_ready, 6, rng);
+        self.recorded += u64::from(o.rec_valid && i.rec_ready);
+        if o.built_valid {
+            self.built += 1;
+            let (seg, answers) = self.in_work[0];
+            let ack_req = seg.last || answers.tight;
+            assert_eq!((o.built_qp, o.built_psn, o.built_ack_req), (seg.qp, seg.psn, ack_req));
+        }
+        if o.frame_valid {
+            assert!(self.built > self.out && self.recorded > self.out, "recorded, then out");
+            let (seg, answers) = self.in_work[0];
+            check(&o.frame, &seg, answers, i);
+            if i.frame_ready {
+                self.in_work.pop_front();
+                self.out += 1;
+            }
+        }
+        if i.hand_valid && o.hand_ready {
+            self.in_work.push_back((self.waiting.take().expect("offered"), Answers::default()));
+        }
+    }
+}
+
+#[test]
+fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
+    for seed in 1..=3 {
+        let mut rng = Rng::new(u64::from(seed), "packet_build");
+        let mut pair = pair(seed);
+        let mut around = Around::default();
+        let mut built = 0;
+        for clock in 0..24_000 {
+            let ready = [100, 75, 25, 0][clock / 500 % 4];
+            let mut i = around.inputs(ready, &mut rng);
+            if around.in_work.is_empty() {
+                // Settings stay while a packet is in work: its frame has those it was built with.
+                around.trimming = rng.percent(50);
+                around.ecn = rng.below(4) as u8;
+            }
+            (i.cfg_trimming, i.cfg_ecn) = (around.trimming, around.ecn);
+            let out = pair.clock(&i)?;
+            around.edge(&i, &out, &mut rng);
+            if clock == 12_000 {
+                pair.reset().expect("resets");
+                built += around.out;
+                around = Around::default();
+            }
+        }
+        assert!(built + around.out > 1_000, "{built} frames");
+    }
+    Ok(())
+}
+
+/// One segment through partners that answer at once; the frame as it comes out.
+fn build(pair: &mut Lockstep<Regs>, seg: Segment, i: &Inputs) -> Result<Frame, Mismatch> {
+    let mut i = Inputs {
+        hand_valid: true,
+        hand: seg,
+        query_ready: true,
+        data_ready: true,
+        build_ready: true,
+        build_rsp_qpn: OWN_QPN,
+        rec_ready: true,
+        frame_ready: true,
+        ..*i
+    };
+    pair.clock(&i)?;
+    i.hand_valid = false;
+    pair.clock(&i)?;
+    (i.query_rsp_valid, i.data_rsp_valid, i.build_rsp_valid) = (true, true, true);
+    pair.clock(&i)?;
+    (i.query_rsp_valid, i.data_rsp_valid, i.build_rsp_valid) = (false, false, false);
+    pair.clock(&i)?;
+    let out = pair.clock(&i)?;
+    assert!(out.frame_valid, "two clocks after the last answer");
+    Ok(out.frame)
+}
+
+/// The carries of an IPv4 checksum are added once; where that carries again, so is that.
+#[test]
+fn pkt_1_checksum_carries_twice() -> Result<(), Mismatch> {
+    let mut pair = pair(4);
+    let seg = Segment { dest: 5, len: 4_096, first: true, ..Segment::default() };
+    let raw = |low: u32| 0x4512 + 0x103c + 0x4000 + 0x4011 + 0xfffe + low + 0x0a00 + 0x0105;
+    let twice = |low: &u32| (raw(*low) & 0xffff) + (raw(*low) >> 16) > 0xffff;
+    let borders: Vec<u32> = (0..0x1_0000).filter(twice).collect();
+    assert!(!borders.is_empty());
+    for low in borders {
+        for low in [low.saturating_sub(1), low, (low + 1) & 0xffff] {
+            let i = Inputs { cfg_own_ip: 0xfffe_0000 | low, ..settings() };
+            check(&build(&mut pair, seg, &i)?, &seg, Answers::default(), &i);
+        }
+    }
+    Ok(())
+}
+
+/// In `uet` 28 zero bytes follow RETH.
+#[test]
+fn section_0_longer_header() -> Result<(), Mismatch> {
+    let mut pair = pair(5);
+    let seg = Segment { len: 4_096, ..Segment::default() };
+    let i = Inputs { cfg_data_hdr: 102, cfg_wire_overhead: 106, ..settings() };
+    let frame = build(&mut pair, seg, &i)?;
+    assert_eq!((frame.hdr_len, frame.len), (102, 4_202));
+    assert_eq!(header(&frame)[74..], [0; 30]);
+    assert_eq!(header(&frame)[16..18], 4_184_u16.to_be_bytes());
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! smoke
+use rtl_model::window::{Inputs, Regs};
+use testbenches::{Lockstep, Mismatch, Sizes, Start};
+#[test]
+fn smoke() -> Result<(), Mismatch> {
+    for s in [Sizes::SMALL, Sizes::DEFAULT] {
+    let mut pair = Lockstep::<Regs>::new("window", &s, Start::Random(1)).expect("builds");
+    for _ in 0..1000 { pair.clock(&Inputs::default())?; } }
+    Ok(())
+}
