@@ -313,8 +313,8 @@ module doorbell
   `ASSERT(DoneWaits_A, post_done_valid_o && !post_done_ready_i |=> post_done_valid_o)
   `ASSERT(PostStable_A, post_sched_valid_o && !post_sched_ready_i ||
           post_done_valid_o && !post_done_ready_i |=> $stable({post_qpn_o, post_dest_o,
-          post_group_o, post_open_o, post_msg_o, post_laddr_o, post_raddr_o, post_rkey_o, post_len_o, post_msn_o,
-          post_cookie_o}))
+          post_group_o, post_open_o, post_msg_o, post_laddr_o, post_raddr_o, post_rkey_o,
+          post_len_o, post_msn_o, post_cookie_o}))
   `ASSERT(ErrWaits_A, err_valid_o && !err_ready_i |=> err_valid_o && $stable({err_code_o,
           err_cookie_o, err_qpn_o, err_len_o}))
   `ASSERT(CloseWaits_A, close_valid_o && !close_ready_i |=> close_valid_o && $stable(close_qpn_o))

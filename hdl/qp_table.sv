@@ -3,7 +3,8 @@
 // Twin of rtl-model/src/qp_table.rs. One request at a time, 2 clocks each: the context is read in
 // the clock in which a request is chosen, the request is taken in the next one, and its response
 // or event comes in the third, in which the next request is chosen. Order of choice: find, upd,
-// build, done, qp. An open that starts a group is answered only after window has taken the group.
+// build, done, qp; but a qp lets two others go first, no more, so that QP-3's 15 clocks hold under
+// any load. An open that starts a group is answered only after window has taken the group.
 //
 // QP-1, QP-5: a number is generation:16 slot:8. Slots never open come first, in ascending order,
 // then the one closed longest ago. The generation starts at 1 and wraps from 0xffff to 0.
@@ -120,6 +121,7 @@ module qp_table
 
   typedef struct {
     state_e     state;            // the request whose context has been read
+    logic [1:0] waited;           // requests chosen while a qp waited
     logic       find_rsp_valid;
     find_rsp_t  find_rsp;
     logic       upd_done;
@@ -201,7 +203,8 @@ module qp_table
   always_comb begin
     request = regs_q.state;
     if (regs_q.state == Idle) begin
-      if (find_valid_i) request = Find;
+      if (qp_valid_i && regs_q.waited == 2'd2) request = Qp;
+      else if (find_valid_i) request = Find;
       else if (upd_valid_i) request = Upd;
       else if (build_valid_i) request = Build;
       else if (done_valid_i) request = Done;
@@ -267,7 +270,10 @@ module qp_table
 
     unique case (regs_q.state)
       // Chooses a request and reads its context.
-      Idle: regs_d.state = request;
+      Idle: begin
+        regs_d.state  = request;
+        regs_d.waited = qp_valid_i && request != Qp ? regs_q.waited + 2'd1 : 2'd0;
+      end
       // Answers a look-up.
       Find: begin
         regs_d.find_rsp_valid = 1'b1;

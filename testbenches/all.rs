@@ -2,7 +2,9 @@
 
 mod ack_build;
 mod ack_take;
+mod completion;
 mod csr;
+mod doorbell;
 mod egress_arbiter;
 mod ingress_pool;
 mod packet_build;
@@ -12,6 +14,7 @@ mod payload_write;
 mod pcie_link;
 mod port_rx;
 mod port_tx;
+mod qp_table;
 mod ram_1r1w;
 mod ram_fifo;
 mod replay_store;

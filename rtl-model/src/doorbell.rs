@@ -383,3 +383,48 @@ impl Regs {
         self.code = code;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csr;
+    use crate::host_interface::{DOORBELL_PAGE, index, peer_value, register_offset};
+
+    /// A work request behind a register write sees the new value, however close they come.
+    #[test]
+    fn a_work_request_sees_the_register_write_before_it() {
+        let mut doorbell = Regs::reset(&Sizes::DEFAULT);
+        let mut csr = csr::Regs::reset(&Sizes::DEFAULT);
+        let wqe = Wqe { opcode: OP_WRITE, open: true, dest: 5, ..Wqe::default() };
+        let peer = peer_value(0x0a00_0002, true).to_le_bytes();
+        let writes = [
+            (register_offset(index::PEER + 5), Word::from_bytes(&peer), 8),
+            (DOORBELL_PAGE, Word::from_bytes(&wqe.to_bytes()), 64),
+        ];
+        let mut next = writes.into_iter().peekable();
+        let (mut o, mut levels) = (Outputs::default(), csr::Outputs::default());
+        for _ in 0..6 {
+            doorbell.drive(&mut o);
+            csr.drive(&mut levels);
+            let (page_addr, page_data, page_len) = next.peek().copied().unwrap_or(writes[1]);
+            let i = Inputs {
+                page_valid: next.peek().is_some(),
+                page_addr,
+                page_data,
+                page_len,
+                page_full: true,
+                msg_valid: true,
+                cfg_peer_valid: levels.cfg_peer_valid,
+                ..Inputs::default()
+            };
+            let write =
+                csr::Inputs { wr_valid: o.csr_valid, wr_index: o.csr_index, wr_data: o.csr_data };
+            if o.page_ready {
+                next.next();
+            }
+            doorbell.clock(&i, &o);
+            csr.clock(&write, &levels);
+        }
+        assert_eq!((doorbell.state, doorbell.code), (State::Ask, Refuse::None));
+    }
+}

@@ -3,8 +3,9 @@
 //! Twin of `hdl/qp_table.sv` and of the types in `hdl/qp_pkg.sv`. One request at a time, 2 clocks
 //! each: the context is read in the clock in which a request is chosen, the request is taken in
 //! the next one, and its response or event comes in the third, in which the next request is
-//! chosen. Order of choice: find, upd, build, done, qp. An open that starts a group is answered
-//! only after `window` has taken the group.
+//! chosen. Order of choice: find, upd, build, done, qp; but a qp lets two others go first, no more,
+//! so that QP-3's 15 clocks hold under any load. An open that starts a group is answered only after
+//! `window` has taken the group.
 //!
 //! QP-1, QP-5: a number is generation:16 slot:8. Slots never open come first, in ascending order,
 //! then the one closed longest ago. The generation starts at 1 and wraps from 0xffff to 0.
@@ -30,6 +31,9 @@ pub const OPEN: u8 = 0;
 pub const POST: u8 = 1;
 /// Asked by `doorbell`: close the QP.
 pub const CLOSE: u8 = 2;
+
+/// Requests that a waiting qp lets go first.
+const PATIENCE: u8 = 2;
 
 /// A context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
@@ -208,6 +212,9 @@ pub struct QpRsp {
 #[allow(missing_docs)]
 pub struct Regs {
     pub state: State,
+    /// Requests chosen while a qp waited.
+    #[bits(2)]
+    pub waited: u8,
     pub find_rsp_valid: bool,
     pub find_rsp: FindRsp,
     pub upd_done: bool,
@@ -239,6 +246,7 @@ impl Block for Regs {
     fn reset(sizes: &Sizes) -> Self {
         Self {
             state: State::Idle,
+            waited: 0,
             find_rsp_valid: false,
             find_rsp: FindRsp::default(),
             upd_done: false,
@@ -318,6 +326,8 @@ impl Block for Regs {
         match self.state {
             State::Idle => {
                 self.state = self.choose(i).map_or(State::Idle, |(state, _)| state);
+                let passed = i.qp_valid && self.state != State::Qp;
+                self.waited = if passed { self.waited + 1 } else { 0 };
                 return;
             }
             State::Find => {
@@ -382,9 +392,16 @@ impl Regs {
         if self.reuses() { self.slots[usize::from(self.head)] } else { self.fresh as u8 }
     }
 
+    /// The slot that `doorbell` asks for.
+    fn qp_slot(&self, i: &Inputs) -> u8 {
+        if i.qp_op == OPEN { self.free_slot() } else { i.qp_qpn.slot() }
+    }
+
     /// The request to serve next, and its slot.
     fn choose(&self, i: &Inputs) -> Option<(State, u8)> {
-        if i.find_valid {
+        if i.qp_valid && self.waited == PATIENCE {
+            Some((State::Qp, self.qp_slot(i)))
+        } else if i.find_valid {
             Some((State::Find, i.find_qpn.slot()))
         } else if i.upd_valid {
             Some((State::Upd, i.upd_qp))
@@ -393,8 +410,7 @@ impl Regs {
         } else if i.done_valid {
             Some((State::Done, i.done_qp))
         } else if i.qp_valid {
-            let slot = if i.qp_op == OPEN { self.free_slot() } else { i.qp_qpn.slot() };
-            Some((State::Qp, slot))
+            Some((State::Qp, self.qp_slot(i)))
         } else {
             None
         }
