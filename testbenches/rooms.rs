@@ -12,8 +12,8 @@ const LINES: usize = 300;
 /// Columns of a line.
 const COLUMNS: usize = 100;
 
-/// Modules that are longer, up to so many lines, and why. Printed by every run.
-const LONG: [(&str, usize, &str); 0] = [];
+/// What the head comment of a longer file says, with its reason behind it.
+const LONGER: &str = "longer than a module should be: ";
 
 /// The rooms that blocks lack.
 fn missing_rooms(root: &Path) -> Vec<String> {
@@ -41,19 +41,26 @@ fn missing_rooms(root: &Path) -> Vec<String> {
     missing
 }
 
-/// Files that are too long or too wide.
+/// The reason that a head comment gives for the file's length.
+fn reason(text: &str) -> Option<String> {
+    let head = text.lines().map_while(|l| l.strip_prefix("//"));
+    let head = head.map(str::trim).collect::<Vec<_>>().join(" ");
+    let (_, reason) = head.split_once(LONGER)?;
+    Some(reason.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned())
+}
+
+/// Files that are too wide, or too long without a reason.
 fn unreadable(root: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     for name in hdl::sources(&root.join("hdl")) {
         let text = fs::read_to_string(root.join(format!("hdl/{name}.sv"))).unwrap_or_default();
         let lines = text.lines().count();
-        let long = LONG.iter().find(|(long, _, _)| *long == name);
-        let limit = long.map_or(LINES, |(_, lines, _)| *lines);
-        if lines > limit {
-            wrong.push(format!("hdl/{name}.sv has {lines} lines, more than {limit}"));
-        }
-        if long.is_some() && lines <= LINES {
-            wrong.push(format!("hdl/{name}.sv has {lines} lines: it needs no row in LONG"));
+        if lines > LINES {
+            let file = format!("hdl/{name}.sv: {lines} lines");
+            match reason(&text) {
+                Some(reason) => oracle::say(&format!("{file}: {reason}")),
+                None => wrong.push(format!("{file}; its head has no sentence \"…{LONGER}…\"")),
+            }
         }
         for (n, line) in text.lines().enumerate().filter(|(_, l)| l.chars().count() > COLUMNS) {
             let columns = line.chars().count();
@@ -71,9 +78,6 @@ fn every_block_has_its_rooms() {
 
 #[test]
 fn every_file_reads_well() {
-    for (name, lines, why) in LONG {
-        oracle::say(&format!("hdl/{name}.sv may have {lines} lines: {why}"));
-    }
     let wrong = unreadable(&project_root());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -94,21 +98,21 @@ fn every_module_lints_alone() {
 }
 
 /// One file at a time, as the formatter takes it.
-const FORMAT: &str = "--port_declarations_indentation=indent";
+const FORMAT: [&str; 2] =
+    ["--port_declarations_indentation=indent", "--formal_parameters_indentation=indent"];
 
 /// What Verible's linter or formatter has against a file, if both can be had.
 fn verible(hdl: &Path, file: &str) -> Option<String> {
-    let run = |mut command: Command, args: [&str; 2]| {
+    let run = |mut command: Command, args: &[&str]| {
         oracle::output(command.current_dir(hdl).args(args).arg(file)).err()
     };
     // Parameters are in capitals here.
     let lint = ["--rules=-parameter-name-style", "--show_diagnostic_context"];
-    if let Some(found) = run(oracle::installed("verible-verilog-lint")?, lint) {
+    if let Some(found) = run(oracle::installed("verible-verilog-lint")?, &lint) {
         return Some(found);
     }
-    run(oracle::installed("verible-verilog-format")?, [FORMAT, "--verify"]).map(|_| {
-        format!("{file} wants: .tools-test/bin/verible-verilog-format {FORMAT} --inplace {file}")
-    })
+    let format = [FORMAT[0], FORMAT[1], "--verify"];
+    run(oracle::installed("verible-verilog-format")?, &format).map(|_| format!("hdl/{file}"))
 }
 
 #[test]
@@ -123,7 +127,9 @@ fn verible_has_no_complaint() {
         return;
     }
     let wrong = hdl::each(&hdl::sources(&hdl), |name| verible(&hdl, &format!("{name}.sv")));
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let format = format!("verible-verilog-format {} --inplace", FORMAT.join(" "));
+    let hint = format!("A file without more wants:\n  .tools-test/bin/{format} FILE");
+    assert!(wrong.is_empty(), "{}\n{hint}", wrong.join("\n"));
 }
 
 /// A folder with one block in it, and what the checks find there.
@@ -156,6 +162,12 @@ fn what_is_missing_is_named() {
 
     write("hdl/thing.sv", &"x\n".repeat(LINES));
     assert_eq!(unreadable(root), [""; 0]);
-    write("hdl/thing.sv", &("x\n".repeat(LINES) + &"x".repeat(COLUMNS + 1)));
+    let (long, wide) = ("x\n".repeat(LINES + 1), "x".repeat(COLUMNS + 1));
+    write("hdl/thing.sv", &(long.clone() + &wide));
     assert_eq!(unreadable(root).len(), 2);
+    write(
+        "hdl/thing.sv",
+        &format!("// It.\n//\n// It is {LONGER}its ports\n// are many.\n\n{long}"),
+    );
+    assert_eq!(unreadable(root), [""; 0]);
 }

@@ -18,7 +18,7 @@ fn parameters(text: &str, sizes: &Sizes) -> String {
         heads.any(|l| l.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == name))
     };
     let given = sizes.parameters().into_iter().filter(|(name, _)| declared(name));
-    given.map(|(name, value)| format!(" -G {name}={value}")).collect()
+    given.map(|(name, value)| format!(" -G {name}={value}")).collect::<Vec<_>>().concat()
 }
 
 /// What Yosys says against a module, if anything.
@@ -37,7 +37,8 @@ fn synthesise(hdl: &Path, files: &str, top: &str, options: &str) -> Option<Resul
 fn every_module_synthesises() {
     let hdl = std::env::var_os("NICSTEP_HDL");
     let hdl = hdl.map_or_else(|| project_root().join("hdl"), PathBuf::from);
-    let files: String = hdl::sources(&hdl).iter().map(|n| format!(" {n}.sv")).collect();
+    let files: Vec<_> = hdl::sources(&hdl).into_iter().map(|n| n + ".sv").collect();
+    let files = files.join(" ");
     let check = |top: &str| {
         let text = fs::read_to_string(hdl.join(format!("{top}.sv"))).expect("just listed");
         let sizes = if top == "nic" { parameters(&text, &Sizes::SMALL) } else { String::new() };

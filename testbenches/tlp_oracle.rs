@@ -36,7 +36,7 @@ fn place(rng: &mut Rng, longest: u32) -> (u64, u32) {
 /// The header's bytes, first first: three DWs or four.
 fn hex(header: &Header) -> String {
     let dws = if header[0] >> 29 & 1 == 1 { 4 } else { 3 };
-    header[..dws].iter().map(|dw| format!("{dw:08x}")).collect()
+    header[..dws].iter().map(|dw| format!("{dw:08x}")).collect::<Vec<_>>().concat()
 }
 
 /// The header of those bytes; the fourth DW of a short one is zero.
@@ -55,7 +55,7 @@ fn ask(questions: &[Value]) -> Option<VecDeque<Value>> {
     python.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = python.spawn().expect("python starts");
     let mut stdin = child.stdin.take().expect("its input is a pipe");
-    let lines: String = questions.iter().map(|q| format!("{q}\n")).collect();
+    let lines = questions.iter().map(|q| format!("{q}\n")).collect::<Vec<_>>().concat();
     // Beside the reading, so that neither waits for the other.
     let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()));
     let output = child.wait_with_output().expect("python ends");
