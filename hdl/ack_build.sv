@@ -5,9 +5,9 @@
 // for both; longer while path_select, the egress pool or `frame` keep it. The SACK goes first.
 //
 // A frame is built when the control pool has room for it, 94 B or 62 B; its reservation goes out in
-// the same clock as the frame. ctl_free counts a reservation from the clock after its event on, so
-// no frame is built in the clock of one. The ACK's port is the next of this NIC's own spraying; a
-// SACK goes on the entropy value of the packet that drew it.
+// the same clock as the frame. ctl_free must count a reservation from the clock after its event on;
+// the next frame is built then at the earliest. The ACK's port is the next of this NIC's own
+// spraying; a SACK goes on the entropy value of the packet that drew it.
 //
 // Choices: an ack_psn_offset that 16 bits do not hold is clipped to -32,768, which is below every
 // window, so that no sender takes it for a packet it has out. Service time and penalty are 0. An
@@ -28,11 +28,11 @@ module ack_build
   input  answer_t answer_i,
 
   // The ACK's port, from path_select
-  output logic        ack_valid_o,
-  input  logic        ack_ready_i,
-  output dest_t       ack_dest_o,
-  input  logic        ack_rsp_valid_i,
-  input  logic [15:0] ack_rsp_port_i,
+  output logic         ack_valid_o,
+  input  logic         ack_ready_i,
+  output dest_t        ack_dest_o,
+  input  logic         ack_rsp_valid_i,
+  input  logic  [15:0] ack_rsp_port_i,
 
   // Control pool, of egress_arbiter
   input  bytes_t ctl_free_i,
@@ -63,10 +63,10 @@ module ack_build
 
   typedef enum logic [2:0] {
     First,  // takes up an answer, builds its SACK
-    Port,   // asks for the ACK's port
-    Wait,   // the port is on its way
-    Second, // builds the ACK
-    Done    // lets the answer go
+    Port,  // asks for the ACK's port
+    Wait,  // the port is on its way
+    Second,  // builds the ACK
+    Done  // lets the answer go
   } state_e;
 
   typedef struct {
@@ -79,11 +79,7 @@ module ack_build
     frame_t      frame;
   } regs_t;
 
-  localparam regs_t RESET = '{
-      state: First,
-      frame: frame_t'(0),
-      default: '0
-  };
+  localparam regs_t RESET = '{state: First, frame: frame_t'(0), default: '0};
 
   regs_t regs_d;
   regs_t regs_q;
@@ -112,49 +108,49 @@ module ack_build
   // Frames //
   ////////////
 
-  logic        sack;    // which of the two is being built
-  psn_t        offset;  // the PSN that drew it, from the cumulative PSN
-  logic        fits;    // in 16 bits, signed
-  base_t       base;
-  seth_t       report;
-  cc_state_t   state;
-  frame_t      frame;
+  logic      sack;  // which of the two is being built
+  psn_t      offset;  // the PSN that drew it, from the cumulative PSN
+  logic      fits;  // in 16 bits, signed
+  base_t     base;
+  seth_t     report;
+  cc_state_t state;
+  frame_t    frame;
 
-  assign sack   = regs_q.state == First;
+  assign sack = regs_q.state == First;
   assign offset = answer_i.drew - answer_i.cum;
-  assign fits   = offset[23:15] == '0 || offset[23:15] == '1;
+  assign fits = offset[23:15] == '0 || offset[23:15] == '1;
 
   assign base = '{
-      dst_mac: cfg_hop_mac_i,
-      src_mac: cfg_own_mac_i,
-      src_ip: cfg_own_ip_i,
-      dst_ip: answer_i.dst_ip,
-      dscp: cfg_dscp3_i,
-      ecn: cfg_ecn_i,
-      ttl: cfg_ttl_i,
-      len: sack ? SACK_BYTES : ACK_BYTES,
-      sport: sack ? answer_i.entropy : regs_q.port,
-      opcode: sack ? OP_SACK : OP_ACK,
-      qpn: answer_i.sender_qpn,
-      ack_req: 1'b0,
-      by_sender: 1'b0,
-      rtx: sack && answer_i.rtx,
-      ts: 1'b0,
-      psn: answer_i.cum
-  };
+          dst_mac: cfg_hop_mac_i,
+          src_mac: cfg_own_mac_i,
+          src_ip: cfg_own_ip_i,
+          dst_ip: answer_i.dst_ip,
+          dscp: cfg_dscp3_i,
+          ecn: cfg_ecn_i,
+          ttl: cfg_ttl_i,
+          len: sack ? SACK_BYTES : ACK_BYTES,
+          sport: sack ? answer_i.entropy : regs_q.port,
+          opcode: sack ? OP_SACK : OP_ACK,
+          qpn: answer_i.sender_qpn,
+          ack_req: 1'b0,
+          by_sender: 1'b0,
+          rtx: sack && answer_i.rtx,
+          ts: 1'b0,
+          psn: answer_i.cum
+      };
 
   assign report = '{
-      mark: answer_i.ce ? 2'd1 : 2'd0,
-      probe: 1'b0,
-      psn_offset: fits ? offset[15:0] : 16'h8000,
-      entropy: answer_i.entropy,
-      receiver_qpn: answer_i.own_qpn,
-      sender_pdc: answer_i.sender_qpn[15:0],
-      cum: answer_i.cum,
-      mpr: 8'(cfg_range_i[10:7]),
-      sack_offset: answer_i.sack_offset,
-      bitmap: answer_i.bitmap
-  };
+          mark: answer_i.ce ? 2'd1 : 2'd0,
+          probe: 1'b0,
+          psn_offset: fits ? offset[15:0] : 16'h8000,
+          entropy: answer_i.entropy,
+          receiver_qpn: answer_i.own_qpn,
+          sender_pdc: answer_i.sender_qpn[15:0],
+          cum: answer_i.cum,
+          mpr: 8'(cfg_range_i[10:7]),
+          sack_offset: answer_i.sack_offset,
+          bitmap: answer_i.bitmap
+      };
 
   assign state = '{service: '0, ooo: answer_i.ooo, penalty: '0, rcvd: answer_i.rcvd};
 
@@ -175,11 +171,12 @@ module ack_build
   ////////////////
 
   logic room;  // the frame can be built
-  assign room = !regs_q.cresv_valid && ctl_free_i >= bytes_t'(base.len)
-      && (!regs_q.frame_valid || frame_ready_i);
+  assign room = ctl_free_i >= bytes_t'(base.len) && (!regs_q.frame_valid || frame_ready_i);
 
   always_comb begin
-    regs_d             = regs_q;
+    regs_d = regs_q;
+
+    // Events last a clock.
     regs_d.cresv_valid = 1'b0;
     if (frame_ready_i) begin
       regs_d.frame_valid = 1'b0;
@@ -241,5 +238,8 @@ module ack_build
   // No frame without its reservation, no reservation without room.
   `ASSERT(Reserved_A, cresv_valid_o |-> frame_valid_o && cresv_bytes_o == frame_o.len)
   `ASSERT(RoomFirst_A, cresv_valid_o |-> $past(ctl_free_i) >= 32'(cresv_bytes_o))
+
+  // ctl_free has seen a reservation before the next frame is built.
+  `ASSERT(Apart_A, cresv_valid_o |=> !cresv_valid_o)
 
 endmodule

@@ -31,16 +31,16 @@ module ack_take
   input  parsed_t in_i,
 
   // Look up a QP, in qp_table
-  output logic        find_valid_o,
-  input  logic        find_ready_i,
-  output qpn_t        find_qpn_o,
-  output logic [31:0] find_dest_ip_o,
-  input  logic        find_rsp_valid_i,
-  input  logic        find_rsp_ok_i,
-  input  qp_t         find_rsp_qp_i,
-  input  psn_t        find_rsp_given_i,
-  input  psn_t        find_rsp_cum_i,
-  input  group_t      find_rsp_group_i,
+  output logic          find_valid_o,
+  input  logic          find_ready_i,
+  output qpn_t          find_qpn_o,
+  output logic   [31:0] find_dest_ip_o,
+  input  logic          find_rsp_valid_i,
+  input  logic          find_rsp_ok_i,
+  input  qp_t           find_rsp_qp_i,
+  input  psn_t          find_rsp_given_i,
+  input  psn_t          find_rsp_cum_i,
+  input  group_t        find_rsp_group_i,
 
   // Change its record, in qp_table
   output logic upd_valid_o,
@@ -130,12 +130,7 @@ module ack_take
     logic        other_valid;
   } regs_t;
 
-  localparam regs_t RESET = '{
-      state: Idle,
-      kind: KindData,
-      drop_reason: DropNone,
-      default: '0
-  };
+  localparam regs_t RESET = '{state: Idle, kind: KindData, drop_reason: DropNone, default: '0};
 
   regs_t regs_d;
   regs_t regs_q;
@@ -185,9 +180,9 @@ module ack_take
   ////////////////
 
   psn_t past_given;  // the frame's PSN less the next one to give; the top bit set means below
-  psn_t ahead;       // the frame's PSN less the cumulative one
-  logic moves;       // the cumulative PSN moves
-  len_t nominal;     // bytes that leave flight
+  psn_t ahead;  // the frame's PSN less the cumulative one
+  logic moves;  // the cumulative PSN moves
+  len_t nominal;  // bytes that leave flight
   assign past_given = regs_q.psn - find_rsp_given_i;
   assign ahead      = regs_q.psn - find_rsp_cum_i;
   assign moves      = regs_q.kind != KindNack && ahead != '0 && !ahead[PSN_BITS-1];
@@ -196,8 +191,9 @@ module ack_take
   always_comb begin
     regs_d = regs_q;
 
-    regs_d.relc_valid  = 1'b0;
-    regs_d.drop_valid  = 1'b0;
+    // Events last a clock.
+    regs_d.relc_valid = 1'b0;
+    regs_d.drop_valid = 1'b0;
     regs_d.other_valid = 1'b0;
 
     unique case (regs_q.state)
@@ -317,22 +313,22 @@ module ack_take
   //////////////
 
   // What is not taken stays as it is.
-  `ASSERT(FindStable_A, find_valid_o && !find_ready_i
-          |=> find_valid_o && $stable({find_qpn_o, find_dest_ip_o}))
-  `ASSERT(UpdStable_A, upd_valid_o && !upd_ready_i
-          |=> upd_valid_o && $stable({upd_qp_o, upd_cum_o, upd_learn_o, upd_remote_o}))
-  `ASSERT(RetireStable_A, retire_valid_o && !retire_ready_i
-          |=> retire_valid_o && $stable({retire_qp_o, retire_psn_o}))
-  `ASSERT(SubStable_A, sub_valid_o && !sub_ready_i
-          |=> sub_valid_o && $stable({sub_group_o, sub_bytes_o}))
-  `ASSERT(AckStable_A, ack_valid_o && !ack_ready_i
-          |=> ack_valid_o && $stable({ack_qp_o, ack_group_o, ack_cum_o}))
-  `ASSERT(CoverStable_A, cover_valid_o && !cover_ready_i
-          |=> cover_valid_o && $stable({cover_qp_o, cover_cum_o}))
+  `ASSERT(FindStable_A, find_valid_o && !find_ready_i |=> find_valid_o && $stable
+                        ({find_qpn_o, find_dest_ip_o}))
+  `ASSERT(UpdStable_A, upd_valid_o && !upd_ready_i |=> upd_valid_o && $stable
+                       ({upd_qp_o, upd_cum_o, upd_learn_o, upd_remote_o}))
+  `ASSERT(RetireStable_A, retire_valid_o && !retire_ready_i |=> retire_valid_o && $stable
+                          ({retire_qp_o, retire_psn_o}))
+  `ASSERT(SubStable_A, sub_valid_o && !sub_ready_i |=> sub_valid_o && $stable
+                       ({sub_group_o, sub_bytes_o}))
+  `ASSERT(AckStable_A, ack_valid_o && !ack_ready_i |=> ack_valid_o && $stable
+                       ({ack_qp_o, ack_group_o, ack_cum_o}))
+  `ASSERT(CoverStable_A, cover_valid_o && !cover_ready_i |=> cover_valid_o && $stable
+                         ({cover_qp_o, cover_cum_o}))
 
   // Only packets of the QP's group leave its flight.
-  `ASSERT(GroupAgrees_A, retire_rsp_valid_i && regs_q.retiring
-          |-> retire_rsp_group_i == regs_q.group)
+  `ASSERT(GroupAgrees_A,
+          retire_rsp_valid_i && regs_q.retiring |-> retire_rsp_group_i == regs_q.group)
 
   // Nothing leaves flight once tx_scheduler is told.
   `ASSERT(RetiredFirst_A, ack_valid_o |-> !sub_valid_o && !retire_valid_o && !regs_q.held)

@@ -18,18 +18,18 @@ module path_select
   input logic rst_ni,
 
   // Requests and their answers, packet_build
-  input  logic        data_valid_i,
-  output logic        data_ready_o,
-  input  dest_t       data_dest_i,
-  output logic        data_rsp_valid_o,
-  output logic [15:0] data_rsp_port_o,
+  input  logic         data_valid_i,
+  output logic         data_ready_o,
+  input  dest_t        data_dest_i,
+  output logic         data_rsp_valid_o,
+  output logic  [15:0] data_rsp_port_o,
 
   // Requests and their answers, ack_build
-  input  logic        ack_valid_i,
-  output logic        ack_ready_o,
-  input  dest_t       ack_dest_i,
-  output logic        ack_rsp_valid_o,
-  output logic [15:0] ack_rsp_port_o
+  input  logic         ack_valid_i,
+  output logic         ack_ready_o,
+  input  dest_t        ack_dest_i,
+  output logic         ack_rsp_valid_o,
+  output logic  [15:0] ack_rsp_port_o
 );
 
   localparam int unsigned INDEX = $clog2(DESTS);
@@ -39,7 +39,7 @@ module path_select
   ///////////////
 
   typedef struct {
-    logic [6:0]  step           [DESTS];  // of each destination, modulo 128
+    logic [6:0]  step[DESTS];     // of each destination, modulo 128
     logic        data_rsp_valid;
     logic [15:0] data_rsp_port;
     logic        ack_rsp_valid;
@@ -83,7 +83,7 @@ module path_select
     regs_d = regs_q;
 
     regs_d.data_rsp_valid = data_valid_i;
-    regs_d.ack_rsp_valid  = ack_valid_i && ack_ready_o;
+    regs_d.ack_rsp_valid = ack_valid_i && ack_ready_o;
     if (data_valid_i) begin
       regs_d.data_rsp_port = port;
     end

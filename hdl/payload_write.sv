@@ -2,24 +2,23 @@
 //
 // Twin of rtl-model/src/payload_write.rs. Latency: delivery to its first word 3 clocks; last word
 // accepted to release, freed words and completion 1 clock. Throughput: one word of a transfer a
-// clock, without a gap between transfers and between deliveries, so 64 B a clock where the
-// address is a multiple of 4; a delivery without words takes a clock. Completions: one every
-// second clock.
+// clock, without a gap between transfers and between deliveries, so 64 B a clock where the address
+// is a multiple of 4; a delivery without words takes a clock. Completions: one every second clock.
 //
 // PCI-5: a transfer ends at 512 B, pad bytes of its first DW included (so 128 DWs at most), and at
 // each 4 KiB boundary. Its first word starts with the addr[1:0] pad bytes, which are not enabled;
-// all transfers of a payload but the first start on a DW. After a 4 KiB cut the payload's offset
-// in its words is anything: each word is cut out of the two payload words that hold it.
-// PCI-6: the charge is released when tlp_engine has taken the last word; for 0 bytes, when its
-// turn comes. A delivery with `write` clear passes its words over and releases nothing.
+// all transfers of a payload but the first start on a DW. After a 4 KiB cut the payload's offset in
+// its words is anything: each word is cut out of the two payload words that hold it.
+// PCI-6: the charge is released when tlp_engine has taken the last word; for 0 bytes, when its turn
+// comes. A delivery with `write` clear passes its words over and releases nothing.
 // RX-8: a completion follows the payload writes before it.
 // Ring words of a payload are freed together, with its release, written or not.
 // wr_addr and wr_len hold for all words of a transfer.
 //
 // The ring's read port passes through from wr_ready and comp_ready.
 //
-// Borders: addr[1:0] 0 to 3; lengths 0, 1, 3, 4, 5, 64, 512, 513, 4,096, 8,192; page offsets
-// 0xe00, 0xfff, 0x000; last ring word; 511 B then 1 B; a completion while another waits.
+// Borders: addr[1:0] 0 to 3; lengths 0, 1, 3, 4, 5, 64, 512, 513, 4,096, 8,192; page offsets 0xe00,
+// 0xe04, 0xfff, 0x000; last ring word; 511 B then 1 B; a completion while another waits.
 
 `include "assert.svh"
 

@@ -44,7 +44,7 @@ module port_rx
 
   // Frames, to packet_parse
   output logic         frame_valid_o,
-  output logic [831:0] frame_hdr_o,     // first 104 bytes, zero past the end
+  output logic [831:0] frame_hdr_o,     // of its first beat, zero past the end
   output len_t         frame_len_o,     // stays at 16,383
   output logic         frame_fcs_ok_o,
   output logic [  7:0] frame_words_o

@@ -1,8 +1,8 @@
 // FIFO over a memory: a ram_1r1w stands beside it, the two oldest entries lie in flops.
 //
-// Twin of rtl-model/src/ram_fifo.rs. Latency 1 clock when empty: an entry that finds no older one in
-// the memory and a free place in the output stage goes there at once. Throughput 1 in and 1 out a
-// clock at every level; at DEPTH entries it is not ready, also in a clock in which it pops.
+// Twin of rtl-model/src/ram_fifo.rs. Latency 1 clock when empty: an entry that finds no older one
+// in the memory and a free place in the output stage goes there at once. Throughput 1 in and 1 out
+// a clock at every level; at DEPTH entries it is not ready, also in a clock in which it pops.
 //
 // ram_we_o, ram_wdata_o and ram_re_o are combinational: an entry is written to the memory in the
 // clock in which it comes, and read once the output stage has a place for it, which counts the
@@ -141,5 +141,6 @@ module ram_fifo #(
   `ASSERT(Apart_A, !(ram_we_o && ram_re_o && ram_waddr_o == ram_raddr_o))
   // It never holds more than it has places, and an entry shows as soon as there is one.
   `ASSERT(Level_A, regs_q.level <= 32'(DEPTH))
+  `ASSERT(Shows_A, level_o != '0 |-> out_valid_o)
 
 endmodule

@@ -109,23 +109,23 @@ module replay_store
   typedef struct {
     logic             slot_valid;
     slot_t            slot;
-    logic             fetching;   // `fl` was read for `slot`
-    logic [10:0]      fresh;      // slots never handed out start here
+    logic             fetching;     // `fl` was read for `slot`
+    logic [10:0]      fresh;        // slots never handed out start here
     slot_t            fl_head;
     slot_t            fl_tail;
     logic [10:0]      fl_count;
     logic             freed_valid;
-    slot_t            freed;      // on its way into `fl`
+    slot_t            freed;        // on its way into `fl`
     logic [10:0]      used;
     state_e           state;
-    slot_t            retiring;   // slot of the retire in `Answer`
+    slot_t            retiring;     // slot of the retire in `Answer`
     logic             rsp_valid;
     len_t             rsp_len;
     group_t           rsp_group;
     logic             rsp_last;
     logic [SLOTS-1:0] acked;
-    logic [SLOTS-1:0] egress;     // a copy waits or is being serialised
-    logic [SLOTS-1:0] hold_last;  // waits for `final`
+    logic [SLOTS-1:0] egress;       // a copy waits or is being serialised
+    logic [SLOTS-1:0] hold_last;    // waits for `final`
   } regs_t;
 
   localparam regs_t RESET = '{state: Idle, default: '0};
@@ -151,39 +151,34 @@ module replay_store
   endfunction
 
   assign slot_valid_o = regs_q.slot_valid;
-  assign slot_o       = regs_q.slot;
-  assign used_o       = regs_q.used;
+  assign slot_o = regs_q.slot;
+  assign used_o = regs_q.used;
 
-  assign build_ready_o  = 1'b1;
+  assign build_ready_o = 1'b1;
   assign retire_ready_o = regs_q.state == Idle;
-  assign final_ready_o  = regs_q.state == Idle && !retire_valid_i;
+  assign final_ready_o = regs_q.state == Idle && !retire_valid_i;
 
   assign retire_rsp_valid_o = regs_q.rsp_valid;
-  assign retire_rsp_len_o   = regs_q.rsp_len;
+  assign retire_rsp_len_o = regs_q.rsp_len;
   assign retire_rsp_group_o = regs_q.rsp_group;
-  assign retire_rsp_last_o  = regs_q.rsp_last;
+  assign retire_rsp_last_o = regs_q.rsp_last;
 
-  assign map_we_o    = build_valid_i;
+  assign map_we_o = build_valid_i;
   assign map_waddr_o = build_valid_i ? place(build_qp_i, build_psn_i) : '0;
   assign map_wdata_o = build_valid_i ? build_slot_i : '0;
-  assign rec_we_o    = build_valid_i;
+  assign rec_we_o = build_valid_i;
   assign rec_waddr_o = build_valid_i ? {22'd0, build_slot_i} : '0;
-  assign rec_wdata_o = build_valid_i
-      ? {build_len_i, build_last_i, build_group_i, build_msg_i} : '0;
+  assign rec_wdata_o = build_valid_i ? {build_len_i, build_last_i, build_group_i, build_msg_i} : '0;
 
-  always_comb begin
-    map_re_o    = regs_q.state == Idle && (retire_valid_i || final_valid_i);
-    map_raddr_o = '0;
-    if (map_re_o) begin
-      map_raddr_o = retire_valid_i ? place(retire_qp_i, retire_psn_i)
-                                   : place(final_qp_i, final_psn_i);
-    end
-  end
+  logic [31:0] asked;  // the address of the packet asked for
+  assign asked = retire_valid_i ? place(retire_qp_i, retire_psn_i) : place(final_qp_i, final_psn_i);
+  assign map_re_o = regs_q.state == Idle && (retire_valid_i || final_valid_i);
+  assign map_raddr_o = map_re_o ? asked : '0;
 
-  assign rec_re_o    = regs_q.state == Retire;
+  assign rec_re_o = regs_q.state == Retire;
   assign rec_raddr_o = rec_re_o ? {22'd0, map_rdata_i} : '0;
 
-  assign fl_we_o    = regs_q.freed_valid;
+  assign fl_we_o = regs_q.freed_valid;
   assign fl_waddr_o = {22'd0, regs_q.fl_tail};
   assign fl_wdata_o = regs_q.freed;
   assign fl_re_o    = !regs_q.slot_valid && !regs_q.fetching && regs_q.fresh == ALL
@@ -213,9 +208,7 @@ module replay_store
   assign touched = gone ? gone_slot_i : regs_q.state == Answer ? regs_q.retiring : map_rdata_i;
 
   logic [SB-1:0] at;
-  logic [SB-1:0] built;
-  assign at    = touched[SB-1:0];
-  assign built = build_slot_i[SB-1:0];
+  assign at = touched[SB-1:0];
 
   always_comb begin
     regs_d = regs_q;
@@ -235,7 +228,9 @@ module replay_store
       end
       Answer: begin
         if (acts) begin
-          {regs_d.rsp_len, regs_d.rsp_last, regs_d.rsp_group} = rec_rdata_i[32:10];
+          regs_d.rsp_len   = rec_rdata_i[32:19];
+          regs_d.rsp_last  = rec_rdata_i[18];
+          regs_d.rsp_group = rec_rdata_i[17:10];
           regs_d.acked[at] = 1'b1;
           regs_d.state     = Idle;
         end
@@ -261,8 +256,8 @@ module replay_store
     end
 
     if (build_valid_i) begin
-      regs_d.egress[built]    = 1'b1;
-      regs_d.hold_last[built] = build_last_i;
+      regs_d.egress[build_slot_i[SB-1:0]] = 1'b1;
+      regs_d.hold_last[build_slot_i[SB-1:0]] = build_last_i;
     end
 
     regs_d.fetching = fl_re_o;
@@ -295,11 +290,11 @@ module replay_store
   // An offered slot stays until it is taken.
   `ASSERT(SlotWaits_A, slot_valid_o && !slot_ready_i |=> slot_valid_o && $stable(slot_o))
   // No slot is lost and none is there twice.
-  `ASSERT(Conserved_A, regs_q.used + (ALL - regs_q.fresh) + regs_q.fl_count
-      + {10'd0, regs_q.slot_valid} + {10'd0, regs_q.fetching}
-      + {10'd0, regs_q.freed_valid} == ALL)
-  // A free slot has no copy in egress and no completion to wait for.
-  `ASSERT(FreedIsDone_A, regs_q.freed_valid
-      |-> !regs_q.egress[regs_q.freed[SB-1:0]] && !regs_q.hold_last[regs_q.freed[SB-1:0]])
+  logic [10:0] unused_sum;  // slots that are not in use; only the assertion reads it
+  assign unused_sum = ALL - regs_q.fresh + regs_q.fl_count + 11'(regs_q.slot_valid)
+      + 11'(regs_q.fetching) + 11'(regs_q.freed_valid);
+  `ASSERT(Conserved_A, regs_q.used + unused_sum == ALL)
+  // A slot that is freed has no copy in egress.
+  `ASSERT(FreedHasLeft_A, regs_q.freed_valid |-> !regs_q.egress[regs_q.freed[SB-1:0]])
 
 endmodule

@@ -25,9 +25,10 @@
 
 module rx_track
   import nic_pkg::*;
+  import track_pkg::*;
 #(
-  parameter int unsigned QPS   = 256,
-  parameter int unsigned DESTS = 64
+    parameter int unsigned QPS   = 256,
+    parameter int unsigned DESTS = 64
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -38,20 +39,20 @@ module rx_track
   input  parsed_t in_i,
 
   // Memory of senders
-  output logic        peer_we_o,
-  output logic [31:0] peer_waddr_o,
-  output logic [25:0] peer_wdata_o,
-  output logic        peer_re_o,
-  output logic [31:0] peer_raddr_o,
-  input  logic [25:0] peer_rdata_i,
+  output logic         peer_we_o,
+  output logic  [31:0] peer_waddr_o,
+  output peer_t        peer_wdata_o,
+  output logic         peer_re_o,
+  output logic  [31:0] peer_raddr_o,
+  input  peer_t        peer_rdata_i,
 
   // Memory of receiver sides
   output logic         rctx_we_o,
-  output logic [ 31:0] rctx_waddr_o,
-  output logic [138:0] rctx_wdata_o,
+  output logic  [31:0] rctx_waddr_o,
+  output side_t        rctx_wdata_o,
   output logic         rctx_re_o,
-  output logic [ 31:0] rctx_raddr_o,
-  input  logic [138:0] rctx_rdata_i,
+  output logic  [31:0] rctx_raddr_o,
+  input  side_t        rctx_rdata_i,
 
   // To payload_write, in arrival order
   output logic      deliver_valid_o,
@@ -69,17 +70,17 @@ module rx_track
   input  qpn_t close_qpn_i,
 
   // Events
-  output logic        drop_valid_o,
-  output drop_e       drop_reason_o,
-  output logic        recv_valid_o,
-  output qpn_t        recv_qpn_o,
-  output logic [15:0] recv_msn_o,
-  output logic        created_valid_o,
-  output qpn_t        created_qpn_o,
-  output dest_t       created_dest_o,
-  output logic        closed_valid_o,
-  output qpn_t        closed_qpn_o,
-  output logic        dup_valid_o,
+  output logic         drop_valid_o,
+  output drop_e        drop_reason_o,
+  output logic         recv_valid_o,
+  output qpn_t         recv_qpn_o,
+  output logic  [15:0] recv_msn_o,
+  output logic         created_valid_o,
+  output qpn_t         created_qpn_o,
+  output dest_t        created_dest_o,
+  output logic         closed_valid_o,
+  output qpn_t         closed_qpn_o,
+  output logic         dup_valid_o,
 
   // Releases, to ingress_pool: data class, control class
   output logic rel2_valid_o,
@@ -95,29 +96,6 @@ module rx_track
   input logic [   6:0] cfg_wire_overhead_i,
   input logic [   6:0] cfg_nominal_overhead_i
 );
-
-  localparam len_t COUNT_LEAST = 14'd1024;  // what a packet counts at least (SACK-1)
-  localparam logic [14:0] COUNT_PASS = 15'd4095;  // a count over it draws a SACK
-
-  // A sender's slot: its receiver side, or its last life.
-  typedef struct packed {
-    logic        open;
-    logic        closed;      // not open, and `generation` is the last one closed
-    logic [15:0] generation;  // of the sender's number
-    qp_t         slot;        // of the receiver side
-  } peer_t;
-
-  // A receiver side.
-  typedef struct packed {
-    logic        open;
-    logic [15:0] generation;
-    dest_t       dest;
-    qpn_t        sender_qpn;
-    psn_t        expected;    // the next PSN in order
-    logic [11:0] count;       // since the last SACK
-    bytes_t      rcvd;        // nominal bytes
-    logic [23:0] msn;         // messages completed in order
-  } rctx_t;
 
   ///////////////
   // Registers //
@@ -136,14 +114,14 @@ module rx_track
 
   typedef struct {
     state_e      state;
-    logic [13:0] sweep;        // next word to clear
-    logic        close_turn;   // a close goes before the next packet
+    logic [13:0] sweep;          // next word to clear
+    logic        close_turn;     // a close goes before the next packet
     dest_t       dest;
-    qp_t         slot;         // the sender's until Look, then ours
+    qp_t         slot;           // the sender's until Look, then ours
     logic        create;
-    drop_e       drop;         // found before Judge
-    logic [8:0]  fresh;        // slots never opened start here
-    qp_t         free[QPS];    // slots closed, oldest first
+    drop_e       drop;           // found before Judge
+    logic [8:0]  fresh;          // slots never opened start here
+    qp_t         free[QPS];      // slots closed, oldest first
     qp_t         free_head;
     logic [8:0]  free_count;
     logic        peer_we;
@@ -151,7 +129,7 @@ module rx_track
     peer_t       peer_wdata;
     logic        rctx_we;
     qp_t         rctx_waddr;
-    rctx_t       rctx_wdata;
+    side_t       rctx_wdata;
     logic        deliver_valid;
     delivery_t   deliver;
     logic        answer_valid;
@@ -178,7 +156,7 @@ module rx_track
       drop_reason: DropNone,
       free: '{default: '0},
       peer_wdata: peer_t'(0),
-      rctx_wdata: rctx_t'(0),
+      rctx_wdata: side_t'(0),
       deliver: delivery_t'(0),
       answer: answer_t'(0),
       default: '0
@@ -246,7 +224,7 @@ module rx_track
   endfunction
 
   logic  from_peer;  // the packet's source is a destination of ours
-  dest_t source;     // that destination, the lowest of several
+  dest_t source;  // that destination, the lowest of several
   always_comb begin
     from_peer = 1'b0;
     source    = '0;
@@ -260,52 +238,49 @@ module rx_track
     end
   end
 
-  peer_t       peer;     // what is known of the sender's slot
-  logic [15:0] newer;    // the packet's generation less the one known; the top bit set means older
-  rctx_t       found;    // the receiver side that was read
-  rctx_t       side;     // the same, or the one that is created
-  rctx_t       after;    // the side after an arrival that counts
-  logic        mine;     // the side belongs to the packet's number and peer
-  psn_t        beyond;   // how far the packet is beyond the cumulative PSN
-  logic        reach;   // in the window (RX-4)
-  logic        in_order;
-  logic        counts;   // data in order or a duplicate: what may draw an answer
-  drop_e       verdict;
-  logic        whole;    // completes its message
-  logic [14:0] count;
-  logic        sack;
-  logic        data;     // untrimmed
-  bytes_t      rounded;
+  logic  [15:0] newer;  // the packet's generation less the one known; the top bit: it is older
+  logic         mine;  // the side that was read is that of the packet's number and peer
+  side_t        side;  // that side, or the one that is created
+  qpn_t         own;  // its number
+  psn_t         beyond;  // how far the packet is beyond the cumulative PSN
+  logic         in_window;  // at most cfg_range (RX-4)
+  logic         in_order;
+  drop_e        verdict;
+  logic         data;  // untrimmed
+  logic         counts;  // data in order or a duplicate: what may draw an answer
+  logic         whole;  // completes its message
+  logic  [14:0] count;
+  logic         sack;
+  side_t        after;  // the side after an arrival that counts
 
-  assign peer  = peer_t'(peer_rdata_i);
-  assign newer = in_i.qpn[23:8] - peer.generation;
-  assign found = rctx_t'(rctx_rdata_i);
-  assign mine = 9'(regs_q.slot) < regs_q.fresh && found.open && found.dest == regs_q.dest
-      && found.generation == in_i.qpn[23:8];
+  assign newer = in_i.qpn[23:8] - peer_rdata_i.generation;
+  assign mine = 9'(regs_q.slot) < regs_q.fresh && rctx_rdata_i.open
+      && rctx_rdata_i.dest == regs_q.dest && rctx_rdata_i.generation == in_i.qpn[23:8];
 
   always_comb begin
-    side = found;
+    side = rctx_rdata_i;
     if (regs_q.create) begin
-      side            = rctx_t'(0);
-      side.open       = 1'b1;
-      side.generation = 9'(regs_q.slot) < regs_q.fresh ? found.generation + 16'd1 : 16'd1;
-      side.dest       = regs_q.dest;
-      side.sender_qpn = in_i.qpn;
-      side.expected   = cfg_initial_psn_i;
+      side = new_side(
+        9'(regs_q.slot) < regs_q.fresh ? rctx_rdata_i.generation + 16'd1 : 16'd1,
+        regs_q.dest,
+        in_i.qpn,
+        cfg_initial_psn_i
+      );
     end
   end
 
-  assign data     = in_i.kind == KindData;
-  assign beyond   = in_i.psn - side.expected + 24'd1;
-  assign reach   = beyond[PSN_BITS-1] || beyond <= psn_t'(cfg_range_i);
-  assign in_order = reach && beyond == 24'd1;
+  assign own       = {side.generation, regs_q.slot};
+  assign data      = in_i.kind == KindData;
+  assign beyond    = in_i.psn - side.expected + 24'd1;
+  assign in_window = beyond[PSN_BITS-1] || beyond <= psn_t'(cfg_range_i);
+  assign in_order  = in_window && beyond == 24'd1;
 
   always_comb begin
     verdict = regs_q.drop;
     if (verdict == DropNone) begin
       if (!in_i.by_sender && !mine) begin
         verdict = DropQp;
-      end else if (!reach) begin
+      end else if (!in_window) begin
         verdict = DropPsn;  // Beyond
       end else if (data && !beyond[PSN_BITS-1] && beyond > 24'd1) begin
         verdict = DropPsn;  // Gap
@@ -315,32 +290,33 @@ module rx_track
 
   assign counts = data && verdict == DropNone;
   assign whole  = in_order && in_i.last;
-  assign count  = 15'(side.count) + 15'(in_i.len < COUNT_LEAST ? COUNT_LEAST : in_i.len);
+  assign count  = counted(side.count, in_i.len);
   assign sack   = count > COUNT_PASS || in_i.ack_req || in_i.rtx || whole;
 
   always_comb begin
-    after       = side;
-    after.count = sack ? 12'd0 : count[11:0];
+    after = side;
     if (in_order) begin
-      after.expected = side.expected + 24'd1;
-      after.rcvd     = side.rcvd + bytes_t'(in_i.len) + bytes_t'(cfg_nominal_overhead_i);
-      after.msn      = side.msn + 24'(in_i.last);
+      after = advanced(side, in_i.len, cfg_nominal_overhead_i, in_i.last);
     end
+    after.count = sack ? 12'd0 : count[11:0];
   end
+
+  logic closes;  // the number to close is that of the side that was read, and open
+  assign closes = 9'(regs_q.slot) < regs_q.fresh && rctx_rdata_i.open
+      && rctx_rdata_i.generation == close_qpn_i[23:8];
 
   // Neither key nor control fields play a part here.
   logic unused;
-  assign unused = &{1'b0, in_i.first, in_i.rkey, in_i.ctrl, in_i.cc, rounded[7:0]};
-
-  assign rounded = after.rcvd + 32'd255;  // a carry out is 2^24 units, which is 0
+  assign unused = &{1'b0, in_i};
 
   ////////////////
   // Next state //
   ////////////////
 
   always_comb begin
-    regs_d = regs_q;
+    regs_d               = regs_q;
 
+    // Events and writes last a clock.
     regs_d.peer_we       = 1'b0;
     regs_d.rctx_we       = 1'b0;
     regs_d.drop_valid    = 1'b0;
@@ -399,11 +375,12 @@ module rx_track
 
       Look: begin
         regs_d.state = Read;
-        regs_d.slot  = peer.slot;
-        if (peer.open ? newer != '0 : peer.closed && (newer == '0 || newer[15])) begin
+        regs_d.slot  = peer_rdata_i.slot;
+        if (peer_rdata_i.open ? newer != '0
+            : peer_rdata_i.closed && (newer == '0 || newer[15])) begin
           regs_d.drop  = DropQp;
           regs_d.state = Judge;
-        end else if (!peer.open) begin
+        end else if (!peer_rdata_i.open) begin
           regs_d.create = 1'b1;
           regs_d.slot   = regs_q.free[regs_q.free_head];
           if (32'(regs_q.fresh) < QPS) begin
@@ -435,14 +412,17 @@ module rx_track
               regs_d.free_head  = wrap(regs_q.free_head, 9'd1);
               regs_d.free_count = regs_q.free_count - 9'd1;
             end
-            regs_d.peer_we       = 1'b1;
-            regs_d.peer_waddr    = peer_word(regs_q.dest, in_i.qpn[7:0]);
-            regs_d.peer_wdata    = '{
-                open: 1'b1, closed: 1'b0, generation: in_i.qpn[23:8], slot: regs_q.slot
+            regs_d.peer_we = 1'b1;
+            regs_d.peer_waddr = peer_word(regs_q.dest, in_i.qpn[7:0]);
+            regs_d.peer_wdata = '{
+                open: 1'b1,
+                closed: 1'b0,
+                generation: in_i.qpn[23:8],
+                slot: regs_q.slot
             };
             regs_d.created_valid = 1'b1;
-            regs_d.created_qpn   = {side.generation, regs_q.slot};
-            regs_d.created_dest  = regs_q.dest;
+            regs_d.created_qpn = own;
+            regs_d.created_dest = regs_q.dest;
           end
 
           // What becomes of the packet.
@@ -453,10 +433,11 @@ module rx_track
           regs_d.relt_valid  = !data;
           regs_d.rel_bytes   = in_i.charge;
           regs_d.recv_valid  = counts && whole;
-          regs_d.recv_qpn    = {side.generation, regs_q.slot};
+          regs_d.recv_qpn    = own;
           regs_d.recv_msn    = in_i.msn;
 
-          if (data && (in_i.len != '0 || (counts && whole))) begin
+          // RX-6: what is in order goes to the host, words of what is not are passed over.
+          if (counts && in_order && (in_i.len != '0 || whole)) begin
             regs_d.deliver_valid = 1'b1;
             regs_d.deliver = '{
                 addr: in_i.raddr,
@@ -465,34 +446,35 @@ module rx_track
                 charge: in_i.len != '0 ? in_i.charge : '0,
                 write: 1'b1,
                 complete: whole,
-                qpn: {side.generation, regs_q.slot},
+                qpn: own,
                 msn: in_i.msn,
                 msg_len: in_i.msg_len,
                 dest: regs_q.dest
             };
-            if (!(counts && in_order)) begin
-              regs_d.deliver      = delivery_t'(0);
-              regs_d.deliver.len  = in_i.len;
-              regs_d.deliver.word = in_i.word;
-            end
+          end else if (data && in_i.len != '0) begin
+            regs_d.deliver_valid = 1'b1;
+            regs_d.deliver       = delivery_t'(0);
+            regs_d.deliver.len   = in_i.len;
+            regs_d.deliver.word  = in_i.word;
           end
 
-          if (counts && sack) begin  // whatever draws an ACK draws a SACK too
+          // SACK-1, ACK-1: whatever draws an ACK draws a SACK, too.
+          if (counts && sack) begin
             regs_d.answer_valid = 1'b1;
             regs_d.answer = '{
-                sack: sack,
+                sack: 1'b1,
                 ack: in_i.ack_req || whole,
                 dst_ip: in_i.src_ip,
                 dest: regs_q.dest,
                 sender_qpn: side.sender_qpn,
-                own_qpn: {side.generation, regs_q.slot},
+                own_qpn: own,
                 cum: after.expected - 24'd1,
                 drew: in_i.psn,
                 sack_offset: 16'd1,  // nothing is held (SACK-3)
                 bitmap: '0,
                 msn: after.msn,
                 ooo: '0,
-                rcvd: rounded[31:8],
+                rcvd: in_units(after.rcvd),
                 entropy: in_i.sport,
                 ce: in_i.ce,
                 rtx: in_i.rtx,
@@ -506,21 +488,23 @@ module rx_track
 
       Shut: begin
         regs_d.state = Idle;
-        if (9'(regs_q.slot) < regs_q.fresh && found.open && found.generation == close_qpn_i[23:8])
-        begin
-          regs_d.rctx_we         = 1'b1;
-          regs_d.rctx_waddr      = regs_q.slot;
-          regs_d.rctx_wdata      = found;
+        if (closes) begin
+          regs_d.rctx_we = 1'b1;
+          regs_d.rctx_waddr = regs_q.slot;
+          regs_d.rctx_wdata = rctx_rdata_i;
           regs_d.rctx_wdata.open = 1'b0;
-          regs_d.peer_we         = 1'b1;
-          regs_d.peer_waddr      = peer_word(found.dest, found.sender_qpn[7:0]);
+          regs_d.peer_we = 1'b1;
+          regs_d.peer_waddr = peer_word(rctx_rdata_i.dest, rctx_rdata_i.sender_qpn[7:0]);
           regs_d.peer_wdata = '{
-              open: 1'b0, closed: 1'b1, generation: found.sender_qpn[23:8], slot: '0
+              open: 1'b0,
+              closed: 1'b1,
+              generation: rctx_rdata_i.sender_qpn[23:8],
+              slot: '0
           };
           regs_d.free[wrap(regs_q.free_head, regs_q.free_count)] = regs_q.slot;
-          regs_d.free_count      = regs_q.free_count + 9'd1;
-          regs_d.closed_valid    = 1'b1;
-          regs_d.closed_qpn      = close_qpn_i;
+          regs_d.free_count = regs_q.free_count + 9'd1;
+          regs_d.closed_valid = 1'b1;
+          regs_d.closed_qpn = close_qpn_i;
         end
       end
     endcase
@@ -541,9 +525,11 @@ module rx_track
   `ASSERT(AnswerStable_A, answer_valid_o && !answer_ready_i |=> $stable(answer_o))
 
   // `peer` and `rctx` agree on who a side belongs to.
-  `ASSERT(SidesAgree_A,
-          regs_q.state == Judge && regs_q.drop == DropNone && in_i.by_sender && !regs_q.create
-          |-> found.open && found.dest == regs_q.dest && found.sender_qpn == in_i.qpn)
+  logic known;
+  logic agrees;
+  assign known  = regs_q.state == Judge && regs_q.drop == DropNone && in_i.by_sender;
+  assign agrees = rctx_rdata_i.open && rctx_rdata_i.sender_qpn == in_i.qpn;
+  `ASSERT(SidesAgree_A, known && !regs_q.create |-> agrees && rctx_rdata_i.dest == regs_q.dest)
 
   // No slot is lost or handed out twice.
   `ASSERT(FreeSlots_A, regs_q.free_count <= regs_q.fresh && 32'(regs_q.fresh) <= QPS)

@@ -9,12 +9,12 @@ package sched_pkg;
   // A QP: PSNs and the queue of its messages not issued to the end.
   typedef struct packed {
     dest_t       dest;
-    logic        queued;  // the queue is not empty; then `head` to `tail` and `sent` count
+    logic        queued;  // the queue is not empty: `head` to `tail`
     msg_t        head;
     msg_t        tail;
     psn_t        next;    // the PSN that its next segment gets
     psn_t        cum;     // acknowledged up to and with this one
-    logic [31:0] sent;    // bytes of the head message that are issued
+    logic [31:0] sent;    // bytes of the head message that are issued; 0 between messages
   } qctx_t;
 
   // A message as posted, and the one after it in the QP's queue.
@@ -61,9 +61,9 @@ package sched_pkg;
   // SCH-3: the next QP after `from`, ascending and cyclic up to and with the one last served.
   function automatic choice_t choose(work_t work, qp_t from, logic wrapped);
     logic [255:0] above;  // QPs above `from`
-    logic [255:0] upto;   // QPs up to the one last served
+    logic [255:0] upto;  // QPs up to the one last served
     above = {256{1'b1}} << from << 1;
-    upto  = ~({256{1'b1}} << work.last << 1);
+    upto = ~({256{1'b1}} << work.last << 1);
     choose.wrapped = wrapped || (work.qps & above) == '0;
     if (wrapped) begin
       above &= upto;
@@ -86,7 +86,6 @@ package sched_pkg;
     after_post = ctx;
     if (!ctx.queued) begin
       after_post.head = msg;
-      after_post.sent = '0;
     end
     after_post.tail   = msg;
     after_post.queued = 1'b1;

@@ -1,8 +1,8 @@
 // Small FIFO in flops: a stream goes in, the same stream comes out.
 //
-// Twin of rtl-model/src/stream_fifo.rs. Latency 1 clock; throughput 1 entry a clock from DEPTH 2 up,
-// and one every second clock at DEPTH 1: a full FIFO is not ready, also in a clock in which it pops.
-// Neither valid nor ready passes through, so that it cuts every path between its two sides.
+// Twin of rtl-model/src/stream_fifo.rs. Latency 1 clock; throughput 1 entry a clock from DEPTH 2
+// up, and one every second clock at DEPTH 1: a full FIFO is not ready, also in a clock in which it
+// pops. Neither valid nor ready passes through, so that it cuts every path between its two sides.
 //
 // Borders: empty and full, push and pop in one clock at 1 and at DEPTH - 1 entries, the wrap of the
 // head; DEPTH 1 (case 21). DEPTH is 1 to 255, and WIDTH * DEPTH stays near 4 Kbit.

@@ -4,8 +4,9 @@
 // post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after
 // it began, in the clock in which the next one may begin; 2 more for each QP passed over for tags,
 // more while `window` serves others. An ack takes 2 clocks and a post 3, each 3 more where its
-// group may join the list. It is one machine with the three memories and the list that only it
-// knows, longer than a block should be; sched_pkg has the words and what is done to them.
+// group may join the list. sched_pkg has the words of its memories and what is done to them.
+// It is longer than a module should be: turns, posts and acknowledgements share three memories and
+// the list, and a list of its own would cost a clock a turn and miss the end of a pass.
 // SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its PSN
 // window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at once:
 // the try commits if the pool has room; if not, a shut window still makes the group leave, and an
@@ -36,25 +37,25 @@ module tx_scheduler
 
   // Levels, from csr
   input len_t        cfg_mss_i,
-  input logic [10:0] cfg_range_i,             // MaxPSNRange
+  input logic [10:0] cfg_range_i,            // MaxPSNRange
   input psn_t        cfg_initial_psn_i,
   input logic [ 6:0] cfg_wire_overhead_i,
   input logic [ 6:0] cfg_nominal_overhead_i,
 
   // Messages and the bell 15 clocks after their acceptance, from doorbell
-  input  logic        post_valid_i,
-  output logic        post_ready_o,
-  input  qp_t         post_qp_i,
-  input  dest_t       post_dest_i,
-  input  group_t      post_group_i,
-  input  logic        post_open_i,   // the QP is new
-  input  msg_t        post_msg_i,
-  input  logic [63:0] post_laddr_i,
-  input  logic [63:0] post_raddr_i,
-  input  logic [31:0] post_rkey_i,
-  input  logic [31:0] post_len_i,
-  input  logic [15:0] post_msn_i,
-  input  logic        ring_i,
+  input  logic          post_valid_i,
+  output logic          post_ready_o,
+  input  qp_t           post_qp_i,
+  input  dest_t         post_dest_i,
+  input  group_t        post_group_i,
+  input  logic          post_open_i,   // the QP is new
+  input  msg_t          post_msg_i,
+  input  logic   [63:0] post_laddr_i,
+  input  logic   [63:0] post_raddr_i,
+  input  logic   [31:0] post_rkey_i,
+  input  logic   [31:0] post_len_i,
+  input  logic   [15:0] post_msn_i,
+  input  logic          ring_i,
 
   // Cumulative PSNs, from ack_take
   input  logic   ack_valid_i,
@@ -84,10 +85,10 @@ module tx_scheduler
   input  slot_t slot_i,
 
   // Segments, to payload_fetch
-  output logic       seg_valid_o,
-  input  logic       seg_ready_i,
-  output segment_t   seg_o,
-  input  logic [8:0] tags_free_i,
+  output logic           seg_valid_o,
+  input  logic           seg_ready_i,
+  output segment_t       seg_o,
+  input  logic     [8:0] tags_free_i,
 
   // Messages whose last segment is issued, to completion
   output logic sent_valid_o,
@@ -102,28 +103,28 @@ module tx_scheduler
   output logic stall_tags_o,
 
   // QP contexts, a word a QP
-  output logic        qctx_we_o,
-  output logic [31:0] qctx_waddr_o,
-  output qctx_t       qctx_wdata_o,
-  output logic        qctx_re_o,
-  output logic [31:0] qctx_raddr_o,
-  input  qctx_t       qctx_rdata_i,
+  output logic         qctx_we_o,
+  output logic  [31:0] qctx_waddr_o,
+  output qctx_t        qctx_wdata_o,
+  output logic         qctx_re_o,
+  output logic  [31:0] qctx_raddr_o,
+  input  qctx_t        qctx_rdata_i,
 
   // Messages, a word a message entry
-  output logic        smsg_we_o,
-  output logic [31:0] smsg_waddr_o,
-  output smsg_t       smsg_wdata_o,
-  output logic        smsg_re_o,
-  output logic [31:0] smsg_raddr_o,
-  input  smsg_t       smsg_rdata_i,
+  output logic         smsg_we_o,
+  output logic  [31:0] smsg_waddr_o,
+  output smsg_t        smsg_wdata_o,
+  output logic         smsg_re_o,
+  output logic  [31:0] smsg_raddr_o,
+  input  smsg_t        smsg_rdata_i,
 
   // QPs with work, a word a group
-  output logic        work_we_o,
-  output logic [31:0] work_waddr_o,
-  output work_t       work_wdata_o,
-  output logic        work_re_o,
-  output logic [31:0] work_raddr_o,
-  input  work_t       work_rdata_i
+  output logic         work_we_o,
+  output logic  [31:0] work_waddr_o,
+  output work_t        work_wdata_o,
+  output logic         work_re_o,
+  output logic  [31:0] work_raddr_o,
+  input  work_t        work_rdata_i
 );
 
   localparam int unsigned QB = $clog2(QPS);
@@ -153,7 +154,7 @@ module tx_scheduler
     group_t         head;         // the ready list, `count` groups
     group_t         tail;
     logic [8:0]     count;
-    group_t         next [QPS];
+    group_t         next[QPS];
     logic [QPS-1:0] on_list;
     logic [QPS-1:0] starved;      // left the list for want of slots or tags
     logic [QPS-1:0] known;        // the group's word in `work` counts
@@ -217,10 +218,9 @@ module tx_scheduler
   always_comb begin
     unique case (regs_q.state)
       PostCtx, PostLink: group = post_group_i;
-      AckCtx:            group = ack_group_i;
-      Idle:              group = ack_valid_i ? ack_group_i
-                               : post_valid_i ? post_group_i : regs_q.head;
-      default:           group = regs_q.head;
+      AckCtx: group = ack_group_i;
+      Idle: group = ack_valid_i ? ack_group_i : post_valid_i ? post_group_i : regs_q.head;
+      default: group = regs_q.head;
     endcase
     work = regs_q.known[group[QB-1:0]] ? work_rdata_i : {8'hff, 256'd0};
   end
@@ -239,10 +239,10 @@ module tx_scheduler
 
   logic    issue;  // SEG-5: the segment passes all gates
   choice_t choice;
-  assign issue  = regs_q.state == TurnWindow && try_rsp_valid_i && try_rsp_ok_i
-      && regs_q.try_commit;
-  assign choice = regs_q.state == Pick
-      ? choose(work, regs_q.again ? regs_q.qp : work.last, regs_q.wrapped) : '0;
+  qp_t     from;  // a turn goes to the QP after it
+  assign issue = regs_q.state == TurnWindow && try_rsp_valid_i && try_rsp_ok_i && regs_q.try_commit;
+  assign from = regs_q.again ? regs_q.qp : work.last;
+  assign choice = regs_q.state == Pick ? choose(work, from, regs_q.wrapped) : '0;
   assign slot_ready_o = issue;
 
   // The QP at work before this clock and after it.
@@ -285,7 +285,7 @@ module tx_scheduler
     work_waddr_o = write ? 32'(group) : '0;
     work_wdata_o = '0;
     if (write) begin
-      work_wdata_o          = work;
+      work_wdata_o         = work;
       work_wdata_o.qps[qp] = ready;
       if (issue) begin
         work_wdata_o.last = qp;
@@ -295,10 +295,10 @@ module tx_scheduler
         && (ack_valid_i || post_valid_i || (regs_q.passing && regs_q.count != '0));
     work_raddr_o = work_re_o ? 32'(group) : '0;
 
-    smsg_we_o    = 1'b0;
+    smsg_we_o = 1'b0;
     smsg_waddr_o = '0;
     smsg_wdata_o = '0;
-    smsg_re_o    = 1'b0;
+    smsg_re_o = 1'b0;
     smsg_raddr_o = '0;
     unique case (regs_q.state)
       Fetch: begin
@@ -331,19 +331,19 @@ module tx_scheduler
   logic room;  // for the segments of a starved group
   assign room = slot_valid_i && tags_free_i >= 9'd3;
 
-  logic   pop;     // the head leaves the list
+  logic   pop;  // the head leaves the list
   logic   starve;  // into the starved ones
-  logic   push;    // `joins` goes to the tail
+  logic   push;  // `joins` goes to the tail
   group_t joins;
   logic   begins;  // a pass
 
   always_comb begin
-    regs_d = regs_q;
-    pop    = 1'b0;
-    starve = 1'b0;
-    push   = 1'b0;
-    joins  = regs_q.head;
-    begins = ring_i || regs_q.bells[14] || (ack_ready_o && ack_valid_i);
+    regs_d             = regs_q;
+    pop                = 1'b0;
+    starve             = 1'b0;
+    push               = 1'b0;
+    joins              = regs_q.head;
+    begins             = ring_i || regs_q.bells[14] || (ack_ready_o && ack_valid_i);
 
     regs_d.bells       = {regs_q.bells[13:0], half_valid_i && regs_q.armed};
     regs_d.armed       = regs_q.armed && !half_valid_i;
@@ -453,7 +453,7 @@ module tx_scheduler
 
     if (issue) begin
       regs_d.resv_bytes = size;
-      regs_d.seg_valid  = 1'b1;
+      regs_d.seg_valid = 1'b1;
       regs_d.seg = '{
           qp: regs_q.qp,
           dest: qctx_rdata_i.dest,
@@ -479,10 +479,10 @@ module tx_scheduler
     end
 
     if (pop) begin
-      regs_d.head                             = regs_q.next[regs_q.head[QB-1:0]];
-      regs_d.count                            = regs_q.count - 9'd1;
-      regs_d.on_list[regs_q.head[QB-1:0]]     = 1'b0;
-      regs_d.starved[regs_q.head[QB-1:0]]     = starve;
+      regs_d.head                         = regs_q.next[regs_q.head[QB-1:0]];
+      regs_d.count                        = regs_q.count - 9'd1;
+      regs_d.on_list[regs_q.head[QB-1:0]] = 1'b0;
+      regs_d.starved[regs_q.head[QB-1:0]] = starve;
     end
     if (push) begin
       if (regs_d.count == '0) begin
@@ -507,11 +507,11 @@ module tx_scheduler
   //////////////
 
   // Offers wait until they are taken.
-  `ASSERT(TryWaits_A, try_valid_o && !try_ready_i |=> try_valid_o
-      && $stable({try_group_o, try_bytes_o, try_commit_o}))
+  `ASSERT(TryWaits_A, try_valid_o && !try_ready_i |=> try_valid_o && $stable
+                      ({try_group_o, try_bytes_o, try_commit_o}))
   `ASSERT(SegWaits_A, seg_valid_o && !seg_ready_i |=> seg_valid_o && $stable(seg_o))
-  `ASSERT(SentWaits_A, sent_valid_o && !sent_ready_i |=> sent_valid_o
-      && $stable({sent_qp_o, sent_msg_o, sent_psn_o}))
+  `ASSERT(SentWaits_A, sent_valid_o && !sent_ready_i |=> sent_valid_o && $stable
+                       ({sent_qp_o, sent_msg_o, sent_psn_o}))
   // SEG-2, SEG-4: the gates hold at the issue.
   `ASSERT(PsnOpen_A, issue |-> psn_open(qctx_rdata_i.next, qctx_rdata_i.cum, cfg_range_i))
   `ASSERT(Fits_A, issue |-> fits && slot_valid_i)

@@ -107,12 +107,12 @@ module window
   // Outputs //
   /////////////
 
-  bytes_t        cwnd;
-  bytes_t        flight;
-  bytes_t        bytes;
-  logic signed [32:0] room;   // below zero where flight has passed the window
-  logic          ok;
-  logic          tight;
+  bytes_t             cwnd;
+  bytes_t             flight;
+  bytes_t             bytes;
+  logic signed [32:0] room;  // below zero where flight has passed the window
+  logic               ok;
+  logic               tight;
   assign cwnd   = win_rdata_i[63:32];
   assign flight = win_rdata_i[31:0];
   assign bytes  = {18'd0, regs_q.bytes};
@@ -121,11 +121,11 @@ module window
   assign tight  = room < $signed({19'd0, cfg_unit_i}) || cwnd < SMALL_WINDOW;
 
   logic idle;
-  assign idle          = regs_q.state == Idle;
-  assign open_ready_o  = idle;
-  assign sub_ready_o   = idle && !open_valid_i;
-  assign query_ready_o = sub_ready_o && !sub_valid_i;
-  assign try_ready_o   = query_ready_o && !query_valid_i;
+  assign idle              = regs_q.state == Idle;
+  assign open_ready_o      = idle;
+  assign sub_ready_o       = idle && !open_valid_i;
+  assign query_ready_o     = sub_ready_o && !sub_valid_i;
+  assign try_ready_o       = query_ready_o && !query_valid_i;
 
   assign query_rsp_valid_o = regs_q.query_rsp_valid;
   assign query_rsp_tight_o = regs_q.query_rsp_tight;
@@ -176,7 +176,7 @@ module window
   ////////////////
 
   always_comb begin
-    regs_d = regs_q;
+    regs_d                 = regs_q;
 
     regs_d.state           = taken;
     regs_d.query_rsp_valid = regs_q.state == Query;
@@ -194,7 +194,7 @@ module window
           regs_d.commit = try_commit_i;
         end
       end
-      Sub:   regs_d.flight_sum = regs_q.flight_sum - bytes;
+      Sub: regs_d.flight_sum = regs_q.flight_sum - bytes;
       Query: regs_d.query_rsp_tight = tight;
       Try: begin
         regs_d.try_rsp_ok = ok;

@@ -10,6 +10,7 @@ mod ingress_pool;
 mod packet_build;
 mod packet_parse;
 mod path_select;
+mod payload_fetch;
 mod payload_write;
 mod pcie_link;
 mod port_rx;

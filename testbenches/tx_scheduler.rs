@@ -251,6 +251,7 @@ struct Seen {
     stall_tags: u64,
     passed_over: u64,
     rejoins: u64,
+    rejoins_stopped: u64,
     exact_fit: u64,
     wraps: u64,
 }
@@ -513,6 +514,7 @@ impl Bench {
             assert!(self.i.slot_valid && self.i.tags_free >= 3, "room for one that rejoins");
             self.reference.list.push_back(group);
             begins |= !self.stopped;
+            self.seen.rejoins_stopped += u64::from(self.stopped);
             self.seen.rejoins += 1;
         }
 
@@ -824,7 +826,7 @@ fn the_pool_stops_the_pass() -> Result<(), Mismatch> {
 /// SEG-5: slots and tags run out; starved groups rejoin; 0 bytes go past those that lack tags.
 #[test]
 fn slots_and_tags_run_out() -> Result<(), Mismatch> {
-    let mut passed_over = 0;
+    let (mut passed_over, mut rejoins_stopped) = (0, 0);
     for seed in 51..54 {
         let case = Case { slots: 3, posts: 30, pace: 20, groups: seed == 51, ..Case::PLAIN };
         let slots = play(case, Sizes::SMALL, seed, 3_000)?;
@@ -833,8 +835,12 @@ fn slots_and_tags_run_out() -> Result<(), Mismatch> {
         let tags = play(case, Sizes::SMALL, seed, 6_000)?;
         assert!(tags.stall_tags > 5 && tags.rejoins > 5, "{tags:?}");
         passed_over += tags.passed_over;
+        // Both: a group that rejoins does not begin the pass that the pool has stopped.
+        let case = Case { tags: 6, pool: 2 * 4174, ready: 25, groups: true, ..case };
+        let both = play(case, Sizes::SMALL, seed, 6_000)?;
+        rejoins_stopped += both.rejoins_stopped;
     }
-    assert!(passed_over > 5);
+    assert!(passed_over > 5 && rejoins_stopped > 5, "{passed_over} {rejoins_stopped}");
     Ok(())
 }
 

@@ -5,9 +5,9 @@
 //! for both; longer while `path_select`, the egress pool or `frame` keep it. The SACK goes first.
 //!
 //! A frame is built when the control pool has room for it, 94 B or 62 B; its reservation goes out
-//! in the same clock as the frame. `ctl_free` counts a reservation from the clock after its event
-//! on, so no frame is built in the clock of one. The ACK's port is the next of this NIC's own
-//! spraying; a SACK goes on the entropy value of the packet that drew it.
+//! in the same clock as the frame. `ctl_free` must count a reservation from the clock after its
+//! event on; the next frame is built then at the earliest. The ACK's port is the next of this NIC's
+//! own spraying; a SACK goes on the entropy value of the packet that drew it.
 //!
 //! Choices: an `ack_psn_offset` that 16 bits do not hold is clipped to −32,768, which is below
 //! every window, so that no sender takes it for a packet it has out. Service time and penalty are
@@ -145,10 +145,9 @@ impl Block for Regs {
     }
 
     fn clock(&mut self, i: &Inputs, _o: &Outputs) {
-        let reserving = self.cresv_valid;
         self.cresv_valid = false;
         self.frame_valid &= !i.frame_ready;
-        let free = !reserving && !self.frame_valid;
+        let free = !self.frame_valid;
         match self.state {
             State::First if i.answer_valid => {
                 if i.answer.sack {

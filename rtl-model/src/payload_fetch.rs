@@ -1,33 +1,32 @@
 //! Payload fetch: turns segments into reads, puts what comes back into the replay payload banks,
 //! and hands segments on in the order in which they came.
 //!
-//! Twin of `hdl/payload_fetch.sv`. Latency: segment to its first read and to the order
-//! FIFO 2 and 1 clocks; completion word to bank 2 clocks; a segment's last word to its hand-off 3
-//! clocks, head waiting. Throughput: one read a clock (a segment that is one read takes a clock),
-//! but for the clocks in which a completion changes its tag's record; one word a clock; one
-//! hand-off a clock.
+//! Twin of `hdl/payload_fetch.sv`. Latency: segment to its first read and to the order FIFO 2 and 1
+//! clocks; completion word to bank 2 clocks; a segment's last word to its hand-off 3 clocks, head
+//! waiting. Throughput: one read a clock (a segment that is one read takes a clock), but for the
+//! clocks in which a completion changes its tag's record; one word a clock; one hand-off a clock.
 //!
-//! PCI-1: hand-off in issue order over all, whatever order the completions come in; a segment of
-//! 0 bytes makes no read and waits its turn.
+//! PCI-1: hand-off in issue order over all, whatever order the completions come in; a segment of 0
+//! bytes makes no read and waits its turn.
 //! PCI-5: a segment inside a 4 KiB page is one read; each page it reaches into is one, up to 3.
-//! PCI-8: a completion is checked when its first word comes, against its tag's record: reasons
-//! 1 no read has the tag, 2 byte count, lower address or length are not those that are due, or it
-//! ends off a line before the read's end, 3 poisoned, 4 status is not success. 2 and 4 end the
-//! read: the tag is free after the completion's last word. 3 leaves the read to its end, so that
-//! what is still to come of it meets no other read. A segment with a failed read is not handed on:
-//! its turn is a failed event with its QP. A tag comes round again after all others.
+//! PCI-8: a completion is checked when its first word comes, against its tag's record: reasons 1 no
+//! read has the tag, 2 byte count, lower address or length are not those that are due, or it ends
+//! off a line before the read's end, 3 poisoned, 4 status is not success. 2 and 4 end the read: the
+//! tag is free after the completion's last word. 3 leaves the read to its end, so that what is
+//! still to come of it meets no other read. A segment with a failed read is not handed on: its turn
+//! is a failed event with its QP. A tag comes round again after all others.
 //! SEG-5: `tags_free` counts a segment's reads as soon as it is taken; with fewer than 3 only a
 //! segment of 0 bytes is taken.
 //!
-//! Word w of a slot is line laddr / 64 + w of the host; it lies in bank w % 2, row slot * 65 + w / 2.
+//! Word w of a slot is host line laddr / 64 + w; it lies in bank w % 2, row slot × 65 + w / 2.
 //! `tlp_parse` gives as many words a completion as `cpl_lower` and `cpl_bytes` say.
 //! tagr (TAGS words of 38 bits): its write and read ports pass through from a completion's first
-//! word; the record of a tag is `Record`. A record written in the clock
-//! in which it is read is taken from `fwd`.
+//! word; the record of a tag is `Record`. A record written in the clock in which it is read is
+//! taken from `fwd`.
 //!
-//! Borders: pages 0xfff, 0x000, 0x001 with lengths 0, 1, 4,096, 4,097, 8,192; tags wrap; `tags_free`
-//! of 2 and 3; same tag in consecutive words; a record change against a new read; last word, bank
-//! row 64.
+//! Borders: pages 0xfff, 0x000, 0x001 with lengths 0, 1, 4,096, 4,097, 8,192; tags wrap;
+//! `tags_free` of 2 and 3; same tag in consecutive words; a record change against a new read; last
+//! word, bank row 64.
 
 use derive::{Image, ImageEnum, Packed};
 use serde::{Deserialize, Serialize};

@@ -65,7 +65,7 @@ pub struct Outputs {
     pub word_data: Word,
     /// Event: a frame has come, to `packet_parse`.
     pub frame_valid: bool,
-    /// Its first 104 bytes, zero past the end.
+    /// Its of its first beat, zero past the end.
     #[bits(832)]
     pub frame_hdr: Wide<13>,
     /// Its length with FCS; stays at 16,383.

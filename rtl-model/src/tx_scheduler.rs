@@ -682,7 +682,7 @@ pub struct Context {
     /// Destination.
     #[bits(6)]
     pub dest: u8,
-    /// The queue is not empty; then `head` to `tail` and `sent` count.
+    /// The queue is not empty: `head` to `tail`.
     pub queued: bool,
     /// First message of the queue.
     #[bits(10)]
@@ -694,7 +694,7 @@ pub struct Context {
     pub next: Psn,
     /// Acknowledged up to and with this one.
     pub cum: Psn,
-    /// Bytes of the head message that are issued.
+    /// Bytes of the head message that are issued; 0 between messages.
     pub sent: u32,
 }
 
@@ -714,7 +714,6 @@ impl Context {
     fn after_post(mut self, msg: u16) -> Self {
         if !self.queued {
             self.head = msg;
-            self.sent = 0;
         }
         self.tail = msg;
         self.queued = true;
