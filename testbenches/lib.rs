@@ -1,5 +1,8 @@
 //! What benches share: fixture tables, seeded streams, lockstep.
 
+pub mod hdl;
+pub mod oracle;
+
 use std::fmt::Display;
 use std::fs;
 use std::path::PathBuf;

