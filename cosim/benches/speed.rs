@@ -64,8 +64,11 @@ impl Bench {
         let mut recorder = World::new(&settings);
         let warm = recorder.boot + WARM;
         let words = image_words(&recorder.nodes[0].inputs.fields());
-        let mut bare: Vec<_> =
-            recorder.nodes.iter().map(|_| Rtl::new(&nothing, Start::Random(1)).expect("loads")).collect();
+        let mut bare: Vec<_> = recorder
+            .nodes
+            .iter()
+            .map(|_| Rtl::new(&nothing, Start::Random(1)).expect("loads"))
+            .collect();
         for rtl in &mut bare {
             let idle = vec![0; words];
             rtl.reset(true);
@@ -111,7 +114,8 @@ fn median(values: &mut [f64]) -> f64 {
 /// Medians over the rounds, with the lowest and highest.
 fn report(name: &str, rounds: &[[Duration; 3]]) -> String {
     let clocks = (ROUND * 2) as f64;
-    let mut out = format!("### {name}\n\n| what | median | lowest | highest |\n|---|---|---|---|\n");
+    let mut out =
+        format!("### {name}\n\n| what | median | lowest | highest |\n|---|---|---|---|\n");
     let mut row = |what: &str, unit: &str, of: &dyn Fn(&[f64; 3]) -> f64| {
         let mut values: Vec<_> =
             rounds.iter().map(|r| of(&r.map(|d| clocks / d.as_secs_f64() / 1e3))).collect();

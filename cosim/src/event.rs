@@ -137,7 +137,8 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     let bell = &o.doorbell;
     if bell.post_sched_valid && nic.i.doorbell.post_sched_ready {
-        let (qpn, msn, bytes, dest) = (bell.post_qpn.0, bell.post_msn, bell.post_len, bell.post_dest);
+        let (qpn, msn, bytes, dest) =
+            (bell.post_qpn.0, bell.post_msn, bell.post_len, bell.post_dest);
         see(Event::Posted { qpn, msn, bytes, dest });
     }
     if bell.refuse_valid {
@@ -148,7 +149,8 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
         let (qpn, msn, bytes) = (done.log_qpn.0, done.log_msn, done.log_len);
         see(Event::Completed { kind: done.log_kind, qpn, msn, bytes });
     }
-    for (stalled, slots) in [(o.tx_scheduler.stall_slots, true), (o.tx_scheduler.stall_tags, false)] {
+    for (stalled, slots) in [(o.tx_scheduler.stall_slots, true), (o.tx_scheduler.stall_tags, false)]
+    {
         if stalled {
             see(Event::Stalled { slots });
         }

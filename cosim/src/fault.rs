@@ -94,7 +94,11 @@ impl Entry {
             }
             4 => of(Wqe { dest: self.rng.between(2, 255) as u8, ..good }),
             5 => of(Wqe { length: 0x8000_0000 | self.rng.bits() as u32, ..good }),
-            _ => of(Wqe { open: false, qpn: Qpn(self.rng.between(0xff_ff00, 0xff_ffff) as u32), ..good }),
+            _ => of(Wqe {
+                open: false,
+                qpn: Qpn(self.rng.between(0xff_ff00, 0xff_ffff) as u32),
+                ..good
+            }),
         }
     }
 }

@@ -27,8 +27,12 @@ mod code {
 
 /// A clocked golden model of an RDMA NIC, checked on every clock against its RTL.
 #[derive(Parser)]
-#[command(version, about, after_help = "Exit codes: 0 agrees, 1 mismatch or failed expectation, \
-2 bad input, 3 tools missing or broken, 4 time limit.")]
+#[command(
+    version,
+    about,
+    after_help = "Exit codes: 0 agrees, 1 mismatch or failed expectation, \
+2 bad input, 3 tools missing or broken, 4 time limit."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -243,7 +243,8 @@ fn drive<E>(
 /// A bar with clocks, simulated time, kHz and time left; nothing where no terminal is.
 fn bar(limit: u64) -> ProgressBar {
     let style = "{bar:30} {human_pos}/{human_len} clocks (ns) {per_sec} left at most {eta}";
-    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(limit).with_style(style)
 }
 
@@ -273,11 +274,7 @@ fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
     Run { outcome, world, compared: Compared::default(), digest, wall }
 }
 
-fn run_lockstep(
-    checked: Checked,
-    built: &Built,
-    sink: &mut impl Sink,
-) -> Result<Run, CheckError> {
+fn run_lockstep(checked: Checked, built: &Built, sink: &mut impl Sink) -> Result<Run, CheckError> {
     let start = Instant::now();
     let compared = Compared::of(built.layout(), checked.rtl.len());
     let limit = checked.world.settings.limit;
@@ -329,7 +326,9 @@ fn run_rtl(mut world: World, built: &Built, sink: &mut impl Sink) -> Result<Run,
             node.nic.ports().write(&mut Writer::new(&mut expected));
             match rtl.step(&inputs, &expected) {
                 Ok(None) => {}
-                Ok(Some(d)) => outcome = Some(Outcome::Mismatch(Box::new(top(&world, n, layout, &d)))),
+                Ok(Some(d)) => {
+                    outcome = Some(Outcome::Mismatch(Box::new(top(&world, n, layout, &d))))
+                }
                 Err(e) => outcome = Some(Outcome::Assertion(n, e.to_string())),
             }
         }

@@ -142,7 +142,8 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let what = format!("{} NICs: a scenario joins two", nics.len());
         return Err(source.error(0..0, "nic", what, None));
     }
-    let messages = file.message.iter().map(|m| check.message(m, &nics)).collect::<Result<_, _>>()?;
+    let messages =
+        file.message.iter().map(|m| check.message(m, &nics)).collect::<Result<_, _>>()?;
     let mut faults = Vec::new();
     for fault in &file.fault {
         let f = fault.get_ref();
@@ -188,8 +189,7 @@ impl Check<'_> {
         if legal.contains(value.get_ref()) {
             return Ok(*value.get_ref());
         }
-        let what =
-            format!("{} is not from {} to {}", value.get_ref(), legal.start(), legal.end());
+        let what = format!("{} is not from {} to {}", value.get_ref(), legal.start(), legal.end());
         Err(self.error(value, key, what, rule))
     }
 
@@ -209,7 +209,12 @@ impl Check<'_> {
     }
 
     /// Units a clock of a rate; `most` is what the bus can carry.
-    fn rate(&self, rate: u64, most: u64, rule: &'static str) -> Result<u64, (String, &'static str)> {
+    fn rate(
+        &self,
+        rate: u64,
+        most: u64,
+        rule: &'static str,
+    ) -> Result<u64, (String, &'static str)> {
         let units = u128::from(rate) * u128::from(CLK_PS);
         if rate == 0 || units % 1_000_000_000 != 0 {
             return Err((format!("{rate} bps is not a whole number of units a clock"), rule));
@@ -311,7 +316,12 @@ impl Check<'_> {
         let delay = self.clocks("Delay", pick!(n, d, delay), 100)?;
         if delay == 0 {
             let span = pick!(n, d, delay).map_or(0..0, Spanned::span);
-            return Err(self.source.error(span, "Delay", "must be at least a clock", Some("PKT-2")));
+            return Err(self.source.error(
+                span,
+                "Delay",
+                "must be at least a clock",
+                Some("PKT-2"),
+            ));
         }
         let pcie_rate = self.pcie_rate(&n.pcie, &d.pcie)?;
         let settled = NicSettings {

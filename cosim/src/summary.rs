@@ -14,7 +14,11 @@ pub fn summary(result: &RunResult, run: &Run) -> String {
     let seconds = run.wall.as_secs_f64().max(1e-9);
     let khz = (result.clocks * result.nics.len() as u64) as f64 / seconds / 1e3;
     row(&mut out, "clocks", &format!("{} ({} NICs)", result.clocks, result.nics.len()));
-    row(&mut out, "simulated", &format!("{} ns, {} of them boot", result.simulated_ns, result.boot));
+    row(
+        &mut out,
+        "simulated",
+        &format!("{} ns, {} of them boot", result.simulated_ns, result.boot),
+    );
     row(&mut out, "speed", &format!("{khz:.0} kHz (NIC clocks a second)"));
     let c = &result.compared;
     let compared = match result.mode {

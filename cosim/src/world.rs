@@ -294,12 +294,8 @@ impl Node {
     /// The beat that leaves the port in this clock, and the remainder of its end.
     fn wire_out(&self) -> Option<(WireBeat, u32)> {
         let o = &self.nic.o.port_tx;
-        let beat = WireBeat {
-            sop: o.wire_sop,
-            eop: o.wire_eop,
-            bytes: o.wire_bytes,
-            data: o.wire_data,
-        };
+        let beat =
+            WireBeat { sop: o.wire_sop, eop: o.wire_eop, bytes: o.wire_bytes, data: o.wire_data };
         o.wire_valid.then_some((beat, o.wire_back))
     }
 

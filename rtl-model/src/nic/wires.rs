@@ -26,7 +26,12 @@ impl Nic {
         }
         i.page_fifo.in_valid = o.tlp_parse.page_valid;
         if i.page_fifo.in_valid {
-            i.page_fifo.in_data = PageWrite { addr: o.tlp_parse.page_addr, len: o.tlp_parse.page_len, full: o.tlp_parse.page_full, data: o.tlp_parse.page_data };
+            i.page_fifo.in_data = PageWrite {
+                addr: o.tlp_parse.page_addr,
+                len: o.tlp_parse.page_len,
+                full: o.tlp_parse.page_full,
+                data: o.tlp_parse.page_data,
+            };
         }
         i.doorbell.page_valid = o.page_fifo.out_valid;
         if i.doorbell.page_valid {
