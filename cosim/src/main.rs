@@ -60,6 +60,9 @@ struct RunArgs {
     /// The RTL alone, from the inputs that the model's environment gives; its ports are compared.
     #[arg(long)]
     rtl_only: bool,
+    /// Check the RTL's assertions as well; off unless asked for, since it takes about twice as long.
+    #[arg(long, conflicts_with = "model_only")]
+    assertions: bool,
     /// Folder with the RTL.
     #[arg(long, value_name = "DIR")]
     hdl: Option<PathBuf>,
@@ -104,6 +107,7 @@ impl RunArgs {
             hdl: self.hdl.clone().unwrap_or(default.hdl),
             top: self.top.clone(),
             parameters: self.parameters.clone(),
+            assertions: self.assertions,
         }
     }
 
@@ -112,6 +116,9 @@ impl RunArgs {
         let mut text = format!("nicstep run {} --seed {}", self.scenario.display(), settings.seed);
         if let Some(hdl) = &self.hdl {
             text += &format!(" --hdl {}", hdl.display());
+        }
+        if self.assertions {
+            text += " --assertions";
         }
         for (name, value) in &self.parameters {
             text += &format!(" -G {name}={value}");
