@@ -22,7 +22,9 @@ pub fn config(layout: &Layout) -> String {
                 .for_each(|f| mark(if is_rdata(f, instance) { "rdata_q" } else { "regs_q" }));
         }
         if instance.outputs_compared && instance.path.contains('.') {
-            instance.outputs.iter().for_each(|f| mark(&format!("{}_o", f.name)));
+            let outputs = instance.outputs.iter().zip(&instance.copies);
+            let own = outputs.filter(|(_, copied)| !(instance.regs_compared && copied.is_some()));
+            own.for_each(|(f, _)| mark(&format!("{}_o", f.name)));
         }
         if layout.memories.iter().any(|m| m.path == instance.path) {
             mark("mem_q");
@@ -54,8 +56,15 @@ fn variable(layout: &Layout, place: &Place) -> String {
     let instance = &layout.instances[place.instance];
     let field = layout.field(place);
     match place.kind {
-        Kind::Output if place.instance == 0 => format!("top.{}_o", field.name),
-        Kind::Output => flat(&instance.path, &format!("{}_o", field.name)),
+        Kind::Output if place.instance == 0 => format!("root.{}_o", field.name),
+        Kind::Output => match instance.copies[place.field] {
+            Some((register, element)) if instance.regs_compared => {
+                let name = &instance.regs[register].name;
+                let element = element.map_or(String::new(), |n| format!("[{n}]"));
+                flat(&instance.path, &format!("regs_q.__PVT__{name}{element}"))
+            }
+            _ => flat(&instance.path, &format!("{}_o", field.name)),
+        },
         Kind::Register if is_rdata(field, instance) => flat(&instance.path, "rdata_q"),
         Kind::Register => flat(&instance.path, &format!("regs_q.__PVT__{}", field.name)),
     }
