@@ -171,6 +171,10 @@ fn judge(
             let text = format!("the limit of {} clocks came first; waiting:\n  ", settings.limit);
             Err((code::LIMIT, text + &waits.join("\n  ")))
         }
+        Outcome::Stuck(waits) => {
+            let text = format!("nothing moves at clock {}; waiting:\n  ", run.world.clock);
+            Err((code::LIMIT, text + &waits.join("\n  ")))
+        }
         Outcome::Mismatch(m) => {
             let mut text = headline(settings, m);
             let waves = out.map(|o| o.join("waves.fst"));

@@ -34,6 +34,17 @@ pub struct Node {
     arriving: u32,
 }
 
+/// How far a scenario has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Something moves, or is due.
+    Going,
+    /// Every message is complete at both ends, every close written, and nothing moves.
+    Finished,
+    /// Nothing moves and nothing is due: what is not complete never will be.
+    Stuck,
+}
+
 /// A scenario under way.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct World {
@@ -86,12 +97,18 @@ impl World {
         }
     }
 
-    /// Every message is complete at both ends, every close written, and nothing moves.
-    pub fn finished(&self) -> bool {
-        self.clock > self.boot
-            && self.driver.finished()
-            && self.faults.finished()
-            && self.nodes.iter().all(Node::quiet)
+    /// Whether all is done, something still moves or is due, or neither.
+    pub fn state(&self) -> State {
+        let quiet = self.clock > self.boot && self.nodes.iter().all(Node::quiet);
+        if !quiet || !self.faults.finished() {
+            State::Going
+        } else if self.driver.finished() {
+            State::Finished
+        } else if self.driver.due(self.boot) == u64::MAX {
+            State::Stuck
+        } else {
+            State::Going
+        }
     }
 
     /// Who waits for what, for a run that does not end.
