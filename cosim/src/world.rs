@@ -147,6 +147,7 @@ impl World {
                 sink.event(clock, n, &Event::Arrived { len });
             }
             node.nic.ready(&node.inputs);
+            events(&node.nic, |event| sink.event(clock, n, &event));
         }
     }
 
@@ -208,7 +209,6 @@ impl World {
         let clock = self.clock;
         let node = &mut self.nodes[n];
         let frames = sink.wants_frames();
-        events(&node.nic, |event| sink.event(clock, n, &event));
         let o = &node.nic.o.pcie_link;
         if o.tlp_valid {
             let beat = TlpBeat {
