@@ -16,7 +16,7 @@ use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::Host;
-use crate::settings::{NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
+use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
 use crate::wire::{Assembler, Wire, WireBeat};
 
 /// One NIC with its host and the wire to its port.
@@ -32,6 +32,17 @@ pub struct Node {
     pub wire: Wire,
     tap: Assembler,
     arriving: u32,
+}
+
+/// How far a scenario has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Something moves, or is due.
+    Going,
+    /// Every message is complete at both ends, every close written, and nothing moves.
+    Finished,
+    /// Nothing moves and nothing is due: what is not complete never will be.
+    Stuck,
 }
 
 /// A scenario under way.
@@ -86,12 +97,18 @@ impl World {
         }
     }
 
-    /// Every message is complete at both ends, every close written, and nothing moves.
-    pub fn finished(&self) -> bool {
-        self.clock > self.boot
-            && self.driver.finished()
-            && self.faults.finished()
-            && self.nodes.iter().all(Node::quiet)
+    /// Whether all is done, something still moves or is due, or neither.
+    pub fn state(&self) -> State {
+        let quiet = self.clock > self.boot && self.nodes.iter().all(Node::quiet);
+        if !quiet || !self.faults.finished() {
+            State::Going
+        } else if self.driver.finished() {
+            State::Finished
+        } else if self.driver.due(self.boot) == u64::MAX {
+            State::Stuck
+        } else {
+            State::Going
+        }
     }
 
     /// Who waits for what, for a run that does not end.
@@ -130,6 +147,7 @@ impl World {
                 sink.event(clock, n, &Event::Arrived { len });
             }
             node.nic.ready(&node.inputs);
+            events(&node.nic, |event| sink.event(clock, n, &event));
         }
     }
 
@@ -191,7 +209,6 @@ impl World {
         let clock = self.clock;
         let node = &mut self.nodes[n];
         let frames = sink.wants_frames();
-        events(&node.nic, |event| sink.event(clock, n, &event));
         let o = &node.nic.o.pcie_link;
         if o.tlp_valid {
             let beat = TlpBeat {
@@ -351,7 +368,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
-        (index::OVERHEADS, 74 | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
+        (index::OVERHEADS, DATA_HEADER | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
         (index::EGRESS_POOL0, s.egress[0]),
         (index::EGRESS_POOL1, s.egress[1]),
         (index::INGRESS_POOL0, s.ingress[0]),

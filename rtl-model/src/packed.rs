@@ -180,7 +180,6 @@ pub fn read<T: Pack>(words: &mut crate::image::Reader<'_>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::image::{Item, Reader, Wide, Writer};
 
     #[derive(Clone, Copy, Debug, Default, PartialEq, derive::Packed)]
