@@ -16,6 +16,9 @@
 // (SEG-4). SACKs and NACKs teach the receiver's number. NACKs are counted in `other` after that;
 // probes and whatever else comes here are counted in `other` and released at once. A SACK's bitmap
 // and drawing PSN are not looked at in this version.
+//
+// It is longer than a module should be: it has seven partners, and the stability of what it asks
+// each of them is asserted.
 
 `include "assert.svh"
 

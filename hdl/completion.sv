@@ -16,6 +16,9 @@
 // (MSGS of 10; free entries). Their ports are combinational from the requests and from rdata. A
 // QP's cqp word is defined by the first post after its open. Entries never used come first. A
 // post must be offered before its `sent` is; its last PSN is sent before a cover passes it.
+//
+// It is longer than a module should be: it has eleven partners and three memories, and its ports
+// take a third of it.
 
 `include "assert.svh"
 
@@ -30,16 +33,16 @@ module completion
   input logic rst_ni,
 
   // Messages, from doorbell
-  input  logic        post_done_valid_i,
-  output logic        post_done_ready_o,
-  input  qp_t         post_done_qp_i,
-  input  qpn_t        post_done_qpn_i,
-  input  dest_t       post_done_dest_i,
-  input  logic        post_done_open_i,
-  input  msg_t        post_done_msg_i,
-  input  logic [31:0] post_done_len_i,
-  input  logic [15:0] post_done_msn_i,
-  input  logic [63:0] post_done_cookie_i,
+  input  logic         post_done_valid_i,
+  output logic         post_done_ready_o,
+  input  qp_t          post_done_qp_i,
+  input  qpn_t         post_done_qpn_i,
+  input  dest_t        post_done_dest_i,
+  input  logic         post_done_open_i,
+  input  msg_t         post_done_msg_i,
+  input  logic  [31:0] post_done_len_i,
+  input  logic  [15:0] post_done_msn_i,
+  input  logic  [63:0] post_done_cookie_i,
 
   // Last fetches issued, from tx_scheduler
   input  logic sent_valid_i,
@@ -55,20 +58,20 @@ module completion
   input  psn_t cover_cum_i,
 
   // Messages received and written, from payload_write
-  input  logic        comp_valid_i,
-  output logic        comp_ready_o,
-  input  qpn_t        comp_qpn_i,
-  input  logic [15:0] comp_msn_i,
-  input  logic [31:0] comp_len_i,
-  input  dest_t       comp_dest_i,
+  input  logic         comp_valid_i,
+  output logic         comp_ready_o,
+  input  qpn_t         comp_qpn_i,
+  input  logic  [15:0] comp_msn_i,
+  input  logic  [31:0] comp_len_i,
+  input  dest_t        comp_dest_i,
 
   // Refused work requests, from doorbell
-  input  logic        err_valid_i,
-  output logic        err_ready_o,
-  input  refuse_e     err_code_i,
-  input  logic [63:0] err_cookie_i,
-  input  qpn_t        err_qpn_i,
-  input  logic [31:0] err_len_i,
+  input  logic           err_valid_i,
+  output logic           err_ready_o,
+  input  refuse_e        err_code_i,
+  input  logic    [63:0] err_cookie_i,
+  input  qpn_t           err_qpn_i,
+  input  logic    [31:0] err_len_i,
 
   // Free entries, to doorbell
   output logic msg_valid_o,
@@ -221,39 +224,39 @@ module completion
   assign idle = regs_q.state == Idle;
 
   assign post_done_ready_o = regs_q.state == Post && first || regs_q.state == Chain;
-  assign sent_ready_o      = regs_q.state == Sent;
+  assign sent_ready_o = regs_q.state == Sent;
   assign cover_ready_o     = regs_q.state == Cover && cqp.count == '0 ||
                              regs_q.state == Head && !covered;
-  assign comp_ready_o      = idle && want == WantComp;
-  assign err_ready_o       = idle && want == WantErr;
-  assign msg_valid_o       = regs_q.msg_valid;
-  assign msg_o             = regs_q.msg;
-  assign final_valid_o     = regs_q.final_valid;
-  assign final_qp_o        = regs_q.final_qp;
-  assign final_psn_o       = regs_q.final_psn;
-  assign done_valid_o      = regs_q.done_valid;
-  assign done_qp_o         = regs_q.final_qp;
-  assign cqe_valid_o       = regs_q.cqe_valid;
-  assign cqe_addr_o        = regs_q.cqe_addr;
-  assign cqe_data_o        = regs_q.cqe;
-  assign log_valid_o       = regs_q.log;
-  assign log_kind_o        = regs_q.cqe.kind;
-  assign log_qpn_o         = regs_q.cqe.qpn;
-  assign log_msn_o         = regs_q.cqe.msn;
-  assign log_len_o         = regs_q.cqe.length;
+  assign comp_ready_o = idle && want == WantComp;
+  assign err_ready_o = idle && want == WantErr;
+  assign msg_valid_o = regs_q.msg_valid;
+  assign msg_o = regs_q.msg;
+  assign final_valid_o = regs_q.final_valid;
+  assign final_qp_o = regs_q.final_qp;
+  assign final_psn_o = regs_q.final_psn;
+  assign done_valid_o = regs_q.done_valid;
+  assign done_qp_o = regs_q.final_qp;
+  assign cqe_valid_o = regs_q.cqe_valid;
+  assign cqe_addr_o = regs_q.cqe_addr;
+  assign cqe_data_o = regs_q.cqe;
+  assign log_valid_o = regs_q.log;
+  assign log_kind_o = regs_q.cqe.kind;
+  assign log_qpn_o = regs_q.cqe.qpn;
+  assign log_msn_o = regs_q.cqe.msn;
+  assign log_len_o = regs_q.cqe.length;
 
   assign cmsg_re_o    = regs_q.state == Post && !first || idle && want == WantSent ||
                         regs_q.state == Cover && cqp.count != '0;
-  assign cqp_re_o     = idle && (want == WantPost || want == WantCover);
-  assign cqp_raddr_o  = !cqp_re_o ? '0 : 32'(want == WantPost ? post_done_qp_i : cover_qp_i);
-  assign cqp_we_o     = regs_q.state == Post || complete;
-  assign cqp_waddr_o  = !cqp_we_o ? '0 : 32'(regs_q.state == Post ? post_done_qp_i : cover_qp_i);
-  assign fl_we_o      = complete;
-  assign fl_waddr_o   = complete ? 32'(regs_q.fl_tail) : '0;
-  assign fl_wdata_o   = complete ? cqp.head : '0;
+  assign cqp_re_o = idle && (want == WantPost || want == WantCover);
+  assign cqp_raddr_o = !cqp_re_o ? '0 : 32'(want == WantPost ? post_done_qp_i : cover_qp_i);
+  assign cqp_we_o = regs_q.state == Post || complete;
+  assign cqp_waddr_o = !cqp_we_o ? '0 : 32'(regs_q.state == Post ? post_done_qp_i : cover_qp_i);
+  assign fl_we_o = complete;
+  assign fl_waddr_o = complete ? 32'(regs_q.fl_tail) : '0;
+  assign fl_wdata_o = complete ? cqp.head : '0;
   assign fl_re_o      = !regs_q.msg_valid && !regs_q.fetch && 32'(regs_q.fresh) == MSGS &&
                         regs_q.fl_count != '0;
-  assign fl_raddr_o   = fl_re_o ? 32'(regs_q.fl_head) : '0;
+  assign fl_raddr_o = fl_re_o ? 32'(regs_q.fl_head) : '0;
 
   cmsg_t after;  // what is written back
   assign cmsg_wdata_o = cmsg_we_o ? after : '0;
@@ -265,12 +268,12 @@ module completion
     after        = cmsg;
     cqp_wdata_o  = '0;
     unique case (regs_q.state)
-      Idle: if (want == WantSent) cmsg_raddr_o = 32'(sent_msg_i);
+      Idle:    if (want == WantSent) cmsg_raddr_o = 32'(sent_msg_i);
       Post: begin
         if (!first) cmsg_raddr_o = 32'(cqp.tail);
-        cmsg_we_o    = 1'b1;
+        cmsg_we_o = 1'b1;
         cmsg_waddr_o = 32'(post_done_msg_i);
-        after        = '{
+        after = '{
             cookie: post_done_cookie_i,
             len: post_done_len_i,
             msn: post_done_msn_i,
@@ -292,7 +295,7 @@ module completion
         after.last_psn = sent_psn_i;
         after.sent     = 1'b1;
       end
-      Cover: if (cqp.count != '0) cmsg_raddr_o = 32'(cqp.head);
+      Cover:   if (cqp.count != '0) cmsg_raddr_o = 32'(cqp.head);
       default: if (complete) cqp_wdata_o = {cmsg.next, cqp.tail, cqp.count - 11'd1};
     endcase
   end
@@ -356,10 +359,10 @@ module completion
     if (cqe_ready_i) regs_d.cqe_valid = 1'b0;
     if (make) begin
       regs_d.cqe_valid = 1'b1;
-      regs_d.cqe       = cqe;
+      regs_d.cqe = cqe;
       regs_d.cqe_addr  = cfg_cq_base_i +
           {27'd0, regs_q.produced & ~(32'hffff_ffff << cfg_cq_log2_i), 5'd0};
-      regs_d.produced  = regs_q.produced + 32'd1;
+      regs_d.produced = regs_q.produced + 32'd1;
     end
 
     if (final_ready_i) regs_d.final_valid = 1'b0;
@@ -396,10 +399,10 @@ module completion
   //////////////
 
   // What a partner does not take stays as it is.
-  `ASSERT(CqeWaits_A, cqe_valid_o && !cqe_ready_i |=> cqe_valid_o && $stable({cqe_addr_o,
-          cqe_data_o}))
-  `ASSERT(FinalWaits_A, final_valid_o && !final_ready_i |=> final_valid_o && $stable({final_qp_o,
-          final_psn_o}))
+  `ASSERT(CqeWaits_A, cqe_valid_o && !cqe_ready_i |=> cqe_valid_o && $stable
+                      ({cqe_addr_o, cqe_data_o}))
+  `ASSERT(FinalWaits_A, final_valid_o && !final_ready_i |=> final_valid_o && $stable
+                        ({final_qp_o, final_psn_o}))
   `ASSERT(DoneWaits_A, done_valid_o && !done_ready_i |=> done_valid_o && $stable(done_qp_o))
   `ASSERT(MsgWaits_A, msg_valid_o && !msg_ready_i |=> msg_valid_o && $stable(msg_o))
   // No entry is free twice.

@@ -26,46 +26,46 @@ module csr
   output logic        bad_write_o,
 
   // Levels, to every block that wants them
-  output len_t          cfg_mss_o,
-  output logic   [10:0] cfg_range_o,
-  output psn_t          cfg_initial_psn_o,
-  output rate_t         cfg_wire_rate_o,
-  output rate_t         cfg_pcie_rate_o,
-  output logic   [31:0] cfg_own_ip_o,
-  output logic   [47:0] cfg_own_mac_o,
-  output logic   [47:0] cfg_hop_mac_o,
-  output logic   [63:0] cfg_cq_base_o,
-  output logic   [ 4:0] cfg_cq_log2_o,
-  output bytes_t        cfg_init_window_o,
-  output len_t          cfg_unit_o,
-  output logic          cfg_groups_o,
-  output logic          cfg_trimming_o,
-  output logic          cfg_distinct_rtx_o,
-  output logic          cfg_cqe_on_link_o,
-  output logic   [ 1:0] cfg_sched_o,
-  output logic   [ 1:0] cfg_ecn_o,
-  output logic   [ 5:0] cfg_dscp0_o,
-  output logic   [ 5:0] cfg_dscp1_o,
-  output logic   [ 5:0] cfg_dscp2_o,
-  output logic   [ 5:0] cfg_dscp3_o,
-  output logic   [ 5:0] cfg_dscp4_o,
-  output logic   [ 5:0] cfg_dscp5_o,
-  output bytes_t        cfg_tx_hdr_buf_o,
-  output bytes_t        cfg_tx_data_buf_o,
-  output logic   [ 6:0] cfg_data_hdr_o,
-  output logic   [ 6:0] cfg_wire_overhead_o,
-  output logic   [ 6:0] cfg_nominal_overhead_o,
-  output logic   [ 4:0] cfg_charge_less_o,
-  output bytes_t        cfg_egress_pool0_o,
-  output bytes_t        cfg_egress_pool1_o,
-  output bytes_t        cfg_ingress_pool0_o,
-  output bytes_t        cfg_ingress_pool1_o,
-  output logic   [ 7:0] cfg_weight0_o,
-  output logic   [ 7:0] cfg_weight1_o,
-  output logic   [15:0] cfg_rid_o,
-  output logic   [ 7:0] cfg_ttl_o,
-  output logic   [63:0] cfg_peer_valid_o,
-  output logic [2047:0] cfg_peer_ip_o
+  output len_t            cfg_mss_o,
+  output logic   [  10:0] cfg_range_o,
+  output psn_t            cfg_initial_psn_o,
+  output rate_t           cfg_wire_rate_o,
+  output rate_t           cfg_pcie_rate_o,
+  output logic   [  31:0] cfg_own_ip_o,
+  output logic   [  47:0] cfg_own_mac_o,
+  output logic   [  47:0] cfg_hop_mac_o,
+  output logic   [  63:0] cfg_cq_base_o,
+  output logic   [   4:0] cfg_cq_log2_o,
+  output bytes_t          cfg_init_window_o,
+  output len_t            cfg_unit_o,
+  output logic            cfg_groups_o,
+  output logic            cfg_trimming_o,
+  output logic            cfg_distinct_rtx_o,
+  output logic            cfg_cqe_on_link_o,
+  output logic   [   1:0] cfg_sched_o,
+  output logic   [   1:0] cfg_ecn_o,
+  output logic   [   5:0] cfg_dscp0_o,
+  output logic   [   5:0] cfg_dscp1_o,
+  output logic   [   5:0] cfg_dscp2_o,
+  output logic   [   5:0] cfg_dscp3_o,
+  output logic   [   5:0] cfg_dscp4_o,
+  output logic   [   5:0] cfg_dscp5_o,
+  output bytes_t          cfg_tx_hdr_buf_o,
+  output bytes_t          cfg_tx_data_buf_o,
+  output logic   [   6:0] cfg_data_hdr_o,
+  output logic   [   6:0] cfg_wire_overhead_o,
+  output logic   [   6:0] cfg_nominal_overhead_o,
+  output logic   [   4:0] cfg_charge_less_o,
+  output bytes_t          cfg_egress_pool0_o,
+  output bytes_t          cfg_egress_pool1_o,
+  output bytes_t          cfg_ingress_pool0_o,
+  output bytes_t          cfg_ingress_pool1_o,
+  output logic   [   7:0] cfg_weight0_o,
+  output logic   [   7:0] cfg_weight1_o,
+  output logic   [  15:0] cfg_rid_o,
+  output logic   [   7:0] cfg_ttl_o,
+  output logic   [  63:0] cfg_peer_valid_o,
+  output logic   [2047:0] cfg_peer_ip_o
 );
 
   ///////////////
@@ -73,7 +73,7 @@ module csr
   ///////////////
 
   typedef struct {
-    logic          bad_write;     // the last write was refused
+    logic          bad_write;      // the last write was refused
     len_t          mss;
     logic [10:0]   range;
     psn_t          initial_psn;
@@ -86,7 +86,7 @@ module csr
     logic [4:0]    cq_log2;
     bytes_t        init_window;
     len_t          unit;
-    logic [7:0]    flags;         // ecn, sched, cqe_on_link, distinct_rtx, trimming, groups
+    logic [7:0]    flags;          // ecn, sched, cqe_on_link, distinct_rtx, trimming, groups
     logic [45:0]   dscp;
     bytes_t        tx_hdr_buf;
     bytes_t        tx_data_buf;
@@ -203,8 +203,8 @@ module csr
 
   assign range = wr_data_i[10:0] > RANGE_MOST ? RANGE_MOST : wr_data_i[10:0];
 
-  assign peer = wr_index_i[8:6] == REG_PEER[8:6];
-  assign dest = wr_index_i[5:0];
+  assign peer  = wr_index_i[8:6] == REG_PEER[8:6];
+  assign dest  = wr_index_i[5:0];
 
   always_comb begin
     legal = register_mask(wr_index_i) != '0 && (wr_data_i & ~register_mask(wr_index_i)) == '0;

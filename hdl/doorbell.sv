@@ -14,6 +14,9 @@
 // is one refuse event; one in the doorbell page is also an error for completion.
 // Borders: 1 to 64 DWs; each reserved bit; length 2^31 - 1 and 2^31; dest 63 and 64; the last
 // register and the first doorbell address; a ring while the next write is in work.
+//
+// It is longer than a module should be: it has seven partners, and its ports and their stability
+// take a third of it.
 
 `include "assert.svh"
 
@@ -42,18 +45,18 @@ module doorbell
   output logic ring_o,
 
   // Opens, posts and closes, to qp_table
-  output logic        qp_valid_o,
-  input  logic        qp_ready_i,
-  output logic [ 1:0] qp_op_o,
-  output qpn_t        qp_qpn_o,
-  output dest_t       qp_dest_o,
-  input  logic        qp_rsp_valid_i,
-  input  logic        qp_rsp_ok_i,
-  input  logic        qp_rsp_full_i,
-  input  qpn_t        qp_rsp_qpn_i,
-  input  group_t      qp_rsp_group_i,
-  input  dest_t       qp_rsp_dest_i,
-  input  logic [15:0] qp_rsp_msn_i,
+  output logic          qp_valid_o,
+  input  logic          qp_ready_i,
+  output logic   [ 1:0] qp_op_o,
+  output qpn_t          qp_qpn_o,
+  output dest_t         qp_dest_o,
+  input  logic          qp_rsp_valid_i,
+  input  logic          qp_rsp_ok_i,
+  input  logic          qp_rsp_full_i,
+  input  qpn_t          qp_rsp_qpn_i,
+  input  group_t        qp_rsp_group_i,
+  input  dest_t         qp_rsp_dest_i,
+  input  logic   [15:0] qp_rsp_msn_i,
 
   // Free message entries, from completion
   input  logic msg_valid_i,
@@ -61,30 +64,30 @@ module doorbell
   input  msg_t msg_i,
 
   // Messages, to tx_scheduler and to completion; each takes them once
-  output logic        post_sched_valid_o,
-  input  logic        post_sched_ready_i,
-  output logic        post_done_valid_o,
-  input  logic        post_done_ready_i,
-  output qp_t         post_qp_o,
-  output qpn_t        post_qpn_o,
-  output dest_t       post_dest_o,
-  output group_t      post_group_o,
-  output logic        post_open_o,
-  output msg_t        post_msg_o,
-  output logic [63:0] post_laddr_o,
-  output logic [63:0] post_raddr_o,
-  output logic [31:0] post_rkey_o,
-  output logic [31:0] post_len_o,
-  output logic [15:0] post_msn_o,
-  output logic [63:0] post_cookie_o,
+  output logic          post_sched_valid_o,
+  input  logic          post_sched_ready_i,
+  output logic          post_done_valid_o,
+  input  logic          post_done_ready_i,
+  output qp_t           post_qp_o,
+  output qpn_t          post_qpn_o,
+  output dest_t         post_dest_o,
+  output group_t        post_group_o,
+  output logic          post_open_o,
+  output msg_t          post_msg_o,
+  output logic   [63:0] post_laddr_o,
+  output logic   [63:0] post_raddr_o,
+  output logic   [31:0] post_rkey_o,
+  output logic   [31:0] post_len_o,
+  output logic   [15:0] post_msn_o,
+  output logic   [63:0] post_cookie_o,
 
   // Refused work requests, to completion
-  output logic        err_valid_o,
-  input  logic        err_ready_i,
-  output refuse_e     err_code_o,
-  output logic [63:0] err_cookie_o,
-  output qpn_t        err_qpn_o,
-  output logic [31:0] err_len_o,
+  output logic           err_valid_o,
+  input  logic           err_ready_i,
+  output refuse_e        err_code_o,
+  output logic    [63:0] err_cookie_o,
+  output qpn_t           err_qpn_o,
+  output logic    [31:0] err_len_o,
 
   // Closes of the receiver side, to rx_track
   output logic close_valid_o,
@@ -132,12 +135,7 @@ module doorbell
     logic [14:0] rings;       // bit k: a ring in 14 - k clocks
   } regs_t;
 
-  localparam regs_t RESET = '{
-      state: Idle,
-      age: 4'd1,
-      code: RefuseNone,
-      default: '0
-  };
+  localparam regs_t RESET = '{state: Idle, age: 4'd1, code: RefuseNone, default: '0};
 
   regs_t regs_d;
   regs_t regs_q;
@@ -155,7 +153,7 @@ module doorbell
   /////////////
 
   logic closes;  // the request closes the sender side
-  assign closes = regs_q.wqe.opcode == OP_CLOSE_SENDER;
+  assign closes             = regs_q.wqe.opcode == OP_CLOSE_SENDER;
 
   assign page_ready_o       = regs_q.state == Idle;
   assign csr_valid_o        = regs_q.csr;
@@ -307,16 +305,19 @@ module doorbell
   //////////////
 
   // What a partner does not take stays as it is.
-  `ASSERT(QpWaits_A, qp_valid_o && !qp_ready_i |=> qp_valid_o && $stable({qp_op_o, qp_qpn_o,
-          qp_dest_o}))
+  `ASSERT(QpWaits_A, qp_valid_o && !qp_ready_i |=> qp_valid_o && $stable
+                     ({qp_op_o, qp_qpn_o, qp_dest_o}))
   `ASSERT(SchedWaits_A, post_sched_valid_o && !post_sched_ready_i |=> post_sched_valid_o)
   `ASSERT(DoneWaits_A, post_done_valid_o && !post_done_ready_i |=> post_done_valid_o)
-  `ASSERT(PostStable_A, post_sched_valid_o && !post_sched_ready_i ||
-          post_done_valid_o && !post_done_ready_i |=> $stable({post_qpn_o, post_dest_o,
-          post_group_o, post_open_o, post_msg_o, post_laddr_o, post_raddr_o, post_rkey_o,
-          post_len_o, post_msn_o, post_cookie_o}))
-  `ASSERT(ErrWaits_A, err_valid_o && !err_ready_i |=> err_valid_o && $stable({err_code_o,
-          err_cookie_o, err_qpn_o, err_len_o}))
+  logic post_waits;
+  assign post_waits = post_sched_valid_o && !post_sched_ready_i ||
+                      post_done_valid_o && !post_done_ready_i;
+  `ASSERT(PostStable_A, post_waits |=> $stable({post_qpn_o, post_dest_o, post_group_o, post_open_o,
+                                                post_msg_o, post_laddr_o, post_raddr_o,
+                                                post_rkey_o, post_len_o, post_msn_o, post_cookie_o}
+                                                  ))
+  `ASSERT(ErrWaits_A, err_valid_o && !err_ready_i |=> err_valid_o && $stable
+                      ({err_code_o, err_cookie_o, err_qpn_o, err_len_o}))
   `ASSERT(CloseWaits_A, close_valid_o && !close_ready_i |=> close_valid_o && $stable(close_qpn_o))
   // qp_table posts to the destination that was asked for.
   `ASSERT(SameDest_A, msg_ready_o |-> qp_rsp_dest_i == post_dest_o)

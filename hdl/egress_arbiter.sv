@@ -16,7 +16,7 @@
 // - The release shows in `egress_free_o` or `ctl_free_o`, and `half_valid_o`, with `end_valid_o`.
 // - Section 16: of one clock's events the release comes first, so a reservation in the same clock
 //   does not count against half. half_valid_o: a data release leaves 2 x occupancy <= pool.
-// - A frame that costs less than the remainder before it starts with 0 units; none does at 400 Gbps.
+// - A frame that costs less than the remainder before it starts with 0 units; none at 400 Gbps.
 // - Free bytes are registers: one clock behind a change of a pool's size, 0 where it holds more.
 // - cfg_sched and the weights have no effect yet: every setting is StrictPriority.
 
@@ -63,12 +63,12 @@ module egress_arbiter
   output logic   half_valid_o,
 
   // Settings, from csr
-  input rate_t      cfg_wire_rate_i,
-  input bytes_t     cfg_egress_pool0_i,
-  input bytes_t     cfg_egress_pool1_i,
-  input logic [1:0] cfg_sched_i,
-  input logic [7:0] cfg_weight0_i,
-  input logic [7:0] cfg_weight1_i
+  input rate_t        cfg_wire_rate_i,
+  input bytes_t       cfg_egress_pool0_i,
+  input bytes_t       cfg_egress_pool1_i,
+  input logic   [1:0] cfg_sched_i,
+  input logic   [7:0] cfg_weight0_i,
+  input logic   [7:0] cfg_weight1_i
 );
 
   typedef logic [26:0] units_t;  // 16,383 B are 131,064,000
@@ -97,22 +97,22 @@ module egress_arbiter
   } regs_t;
 
   localparam regs_t RESET = '{
-    busy: 1'b0,
-    left: '0,
-    tx_valid: 1'b0,
-    tx: frame_t'(0),
-    tx_ctl: 1'b0,
-    end_valid: 1'b0,
-    end_back: '0,
-    end_len: '0,
-    end_data: 1'b0,
-    end_slot: '0,
-    end_ctl: 1'b0,
-    half: 1'b0,
-    occ0: '0,
-    occ1: '0,
-    egress_free: '0,
-    ctl_free: '0
+      busy: 1'b0,
+      left: '0,
+      tx_valid: 1'b0,
+      tx: frame_t'(0),
+      tx_ctl: 1'b0,
+      end_valid: 1'b0,
+      end_back: '0,
+      end_len: '0,
+      end_data: 1'b0,
+      end_slot: '0,
+      end_ctl: 1'b0,
+      half: 1'b0,
+      occ0: '0,
+      occ1: '0,
+      egress_free: '0,
+      ctl_free: '0
   };
 
   regs_t regs_d;
@@ -131,10 +131,10 @@ module egress_arbiter
   /////////////
 
   logic ends;  // the frame being sent ends in this clock
-  assign ends = regs_q.busy && regs_q.left <= units_t'(cfg_wire_rate_i);
+  assign ends          = regs_q.busy && regs_q.left <= units_t'(cfg_wire_rate_i);
 
-  assign ctl_ready_o = !regs_q.busy || ends;
-  assign dat_ready_o = (!regs_q.busy || ends) && !ctl_valid_i;
+  assign ctl_ready_o   = !regs_q.busy || ends;
+  assign dat_ready_o   = (!regs_q.busy || ends) && !ctl_valid_i;
 
   assign tx_valid_o    = regs_q.tx_valid;
   assign tx_o          = regs_q.tx;
@@ -191,7 +191,7 @@ module egress_arbiter
     regs_d.end_valid = ends;
 
     // The next one.
-    regs_d.tx_valid = grant_ctl || grant_dat;
+    regs_d.tx_valid  = grant_ctl || grant_dat;
     if (regs_d.tx_valid) begin
       regs_d.busy   = 1'b1;
       regs_d.left   = cost > units_t'(spare) ? cost - units_t'(spare) : '0;

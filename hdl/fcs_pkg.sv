@@ -37,12 +37,38 @@ package fcs_pkg;
   endfunction
 
   localparam logic [31:0][1023:0] BEAT_ROWS = {
-    beat_row(31), beat_row(30), beat_row(29), beat_row(28), beat_row(27), beat_row(26),
-    beat_row(25), beat_row(24), beat_row(23), beat_row(22), beat_row(21), beat_row(20),
-    beat_row(19), beat_row(18), beat_row(17), beat_row(16), beat_row(15), beat_row(14),
-    beat_row(13), beat_row(12), beat_row(11), beat_row(10), beat_row(9), beat_row(8),
-    beat_row(7), beat_row(6), beat_row(5), beat_row(4), beat_row(3), beat_row(2),
-    beat_row(1), beat_row(0)
+    beat_row(31),
+    beat_row(30),
+    beat_row(29),
+    beat_row(28),
+    beat_row(27),
+    beat_row(26),
+    beat_row(25),
+    beat_row(24),
+    beat_row(23),
+    beat_row(22),
+    beat_row(21),
+    beat_row(20),
+    beat_row(19),
+    beat_row(18),
+    beat_row(17),
+    beat_row(16),
+    beat_row(15),
+    beat_row(14),
+    beat_row(13),
+    beat_row(12),
+    beat_row(11),
+    beat_row(10),
+    beat_row(9),
+    beat_row(8),
+    beat_row(7),
+    beat_row(6),
+    beat_row(5),
+    beat_row(4),
+    beat_row(3),
+    beat_row(2),
+    beat_row(1),
+    beat_row(0)
   };
 
   // A linear map of the register: entry i is what bit i alone becomes.

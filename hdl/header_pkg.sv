@@ -72,16 +72,16 @@ package header_pkg;
 
   // SETH.
   typedef struct packed {
-    logic [1:0]  mark;         // m: 0 none, 1 skip the entropy value once, 2 always
-    logic        probe;        // pr: this answers a probe
-    logic [15:0] psn_offset;   // drawing PSN - cumulative PSN, or the probe's id
-    logic [15:0] entropy;      // of the packet that drew it
-    qpn_t        receiver_qpn; // of the side that sends this SACK
-    logic [15:0] sender_pdc;   // low 16 bits of the sender's number
+    logic [1:0]  mark;          // m: 0 none, 1 skip the entropy value once, 2 always
+    logic        probe;         // pr: this answers a probe
+    logic [15:0] psn_offset;    // drawing PSN - cumulative PSN, or the probe's id
+    logic [15:0] entropy;       // of the packet that drew it
+    qpn_t        receiver_qpn;  // of the side that sends this SACK
+    logic [15:0] sender_pdc;    // low 16 bits of the sender's number
     psn_t        cum;
-    logic [7:0]  mpr;          // MaxPSNRange in units of 128
+    logic [7:0]  mpr;           // MaxPSNRange in units of 128
     logic [15:0] sack_offset;
-    logic [63:0] bitmap;       // bit i is PSN cum + sack_offset + i
+    logic [63:0] bitmap;        // bit i is PSN cum + sack_offset + i
   } seth_t;
 
   // CC_STATE.
@@ -150,17 +150,39 @@ package header_pkg;
     logic [431:0] net;
     logic [431:0] out;
     ip = {
-      8'h45, b.dscp, b.ecn, 16'(len_t'(b.len - ETH_BYTES - FCS_BYTES)),
-      16'h0000, 16'h4000,
-      b.ttl, IP_UDP, 16'h0000,
-      b.src_ip, b.dst_ip
+      8'h45,
+      b.dscp,
+      b.ecn,
+      16'(len_t'(b.len - ETH_BYTES - FCS_BYTES)),
+      16'h0000,
+      16'h4000,
+      b.ttl,
+      IP_UDP,
+      16'h0000,
+      b.src_ip,
+      b.dst_ip
     };
     ip[79:64] = ~ip_sum(ip);
     net = {
-      b.dst_mac, b.src_mac, ETHERTYPE_IPV4,
+      b.dst_mac,
+      b.src_mac,
+      ETHERTYPE_IPV4,
       ip,
-      b.sport, UDP_PORT, 16'(len_t'(b.len - ETH_BYTES - IP_BYTES - FCS_BYTES)), 16'h0000,
-      b.opcode, 8'h00, 16'hffff, 8'h00, b.qpn, b.ack_req, b.by_sender, b.rtx, b.ts, 4'h0, b.psn
+      b.sport,
+      UDP_PORT,
+      16'(len_t'(b.len - ETH_BYTES - IP_BYTES - FCS_BYTES)),
+      16'h0000,
+      b.opcode,
+      8'h00,
+      16'hffff,
+      8'h00,
+      b.qpn,
+      b.ack_req,
+      b.by_sender,
+      b.rtx,
+      b.ts,
+      4'h0,
+      b.psn
     };
     for (int unsigned i = 0; i < 54; i++) begin
       out[8*i+:8] = net[8*(53-i)+:8];
@@ -192,11 +214,22 @@ package header_pkg;
     logic [223:0] net;
     logic [223:0] out;
     net = {
-      8'h10, 1'b0, s.mark, 3'b000, s.probe, 1'b0, s.psn_offset,
-      16'h0000, s.entropy,
-      s.receiver_qpn[15:0], s.sender_pdc,
-      s.receiver_qpn[23:16], s.cum,
-      8'h10, s.mpr, s.sack_offset,
+      8'h10,
+      1'b0,
+      s.mark,
+      3'b000,
+      s.probe,
+      1'b0,
+      s.psn_offset,
+      16'h0000,
+      s.entropy,
+      s.receiver_qpn[15:0],
+      s.sender_pdc,
+      s.receiver_qpn[23:16],
+      s.cum,
+      8'h10,
+      s.mpr,
+      s.sack_offset,
       s.bitmap
     };
     for (int unsigned i = 0; i < 28; i++) begin
@@ -219,11 +252,17 @@ package header_pkg;
     logic [159:0] net;
     logic [159:0] out;
     net = {
-      16'h2000, n.reason, 8'h00,
-      16'h0000, n.entropy,
-      n.receiver_qpn[15:0], n.sender_pdc,
-      n.receiver_qpn[23:16], n.psn,
-      16'h2000, n.timestamp
+      16'h2000,
+      n.reason,
+      8'h00,
+      16'h0000,
+      n.entropy,
+      n.receiver_qpn[15:0],
+      n.sender_pdc,
+      n.receiver_qpn[23:16],
+      n.psn,
+      16'h2000,
+      n.timestamp
     };
     for (int unsigned i = 0; i < 20; i++) begin
       out[8*i+:8] = net[8*(19-i)+:8];

@@ -106,21 +106,21 @@ package host_pkg;
   // Bits of a register that a write may set; none of them where there is no such register.
   function automatic logic [63:0] register_mask(logic [8:0] index);
     unique case (index)
-      REG_MSS, REG_UNIT:           return 64'h3fff;
-      REG_RANGE:                   return 64'h7ff;
-      REG_INITIAL_PSN:             return 64'hff_ffff;
+      REG_MSS, REG_UNIT: return 64'h3fff;
+      REG_RANGE: return 64'h7ff;
+      REG_INITIAL_PSN: return 64'hff_ffff;
       REG_WIRE_RATE, REG_PCIE_RATE: return 64'hf_ffff;
-      REG_OWN_MAC, REG_HOP_MAC:    return 64'hffff_ffff_ffff;
-      REG_CQ_BASE:                 return ~64'h1f;
-      REG_CQ_LOG2:                 return 64'h1f;
-      REG_FLAGS, REG_TTL:          return 64'hff;
-      REG_DSCP:                    return 64'h3f3f_3f3f_3f3f;
-      REG_OVERHEADS:               return 64'h1f7f_7f7f;
-      REG_RID, REG_WEIGHTS:        return 64'hffff;
+      REG_OWN_MAC, REG_HOP_MAC: return 64'hffff_ffff_ffff;
+      REG_CQ_BASE: return ~64'h1f;
+      REG_CQ_LOG2: return 64'h1f;
+      REG_FLAGS, REG_TTL: return 64'hff;
+      REG_DSCP: return 64'h3f3f_3f3f_3f3f;
+      REG_OVERHEADS: return 64'h1f7f_7f7f;
+      REG_RID, REG_WEIGHTS: return 64'hffff;
       REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_EGRESS_POOL0,
       REG_EGRESS_POOL1, REG_INGRESS_POOL0, REG_INGRESS_POOL1:
-                                   return 64'hffff_ffff;
-      default:                     return index[8:6] == REG_PEER[8:6] ? 64'h1_ffff_ffff : '0;
+      return 64'hffff_ffff;
+      default: return index[8:6] == REG_PEER[8:6] ? 64'h1_ffff_ffff : '0;
     endcase
   endfunction
 

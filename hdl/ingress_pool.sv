@@ -31,15 +31,15 @@ module ingress_pool
   input word_t word_data_i,
 
   // Verdicts, from packet_parse
-  input logic       in_valid_i,
-  input parsed_t    in_i,
-  input drop_e      in_drop_i,
-  input logic [7:0] in_words_i,
+  input logic          in_valid_i,
+  input parsed_t       in_i,
+  input drop_e         in_drop_i,
+  input logic    [7:0] in_words_i,
 
   // The ring: write port of the ingress buffer
-  output logic        ring_we_o,
-  output logic [31:0] ring_waddr_o,
-  output word_t       ring_wdata_o,
+  output logic         ring_we_o,
+  output logic  [31:0] ring_waddr_o,
+  output word_t        ring_wdata_o,
 
   // Data and trimmed frames, to rx_track
   output logic    dat_valid_o,
@@ -87,9 +87,9 @@ module ingress_pool
   ///////////////
 
   typedef struct {
-    logic [15:0] base;       // first word after the last frame taken
-    logic [16:0] held;       // words taken and not yet free
-    logic [7:0]  count;      // words so far of the frame that is coming in
+    logic [15:0] base;         // first word after the last frame taken
+    logic [16:0] held;         // words taken and not yet free
+    logic [7:0]  count;        // words so far of the frame that is coming in
     bytes_t      occ0;
     bytes_t      occ1;
     logic        ring_we;
@@ -104,20 +104,20 @@ module ingress_pool
   } regs_t;
 
   localparam regs_t RESET = '{
-    base: '0,
-    held: '0,
-    count: '0,
-    occ0: '0,
-    occ1: '0,
-    ring_we: 1'b0,
-    ring_waddr: '0,
-    ring_wdata: '0,
-    dat_valid: 1'b0,
-    dat: parsed_t'(0),
-    ctl_valid: 1'b0,
-    ctl: parsed_t'(0),
-    drop_valid: 1'b0,
-    drop_reason: DropNone
+      base: '0,
+      held: '0,
+      count: '0,
+      occ0: '0,
+      occ1: '0,
+      ring_we: 1'b0,
+      ring_waddr: '0,
+      ring_wdata: '0,
+      dat_valid: 1'b0,
+      dat: parsed_t'(0),
+      ctl_valid: 1'b0,
+      ctl: parsed_t'(0),
+      drop_valid: 1'b0,
+      drop_reason: DropNone
   };
 
   regs_t regs_d;
@@ -158,18 +158,18 @@ module ingress_pool
   logic ring_room;
   logic take;
 
-  assign is_data     = in_i.kind == KindData;
-  assign to_dat      = is_data || in_i.kind == KindTrimmed;
+  assign is_data = in_i.kind == KindData;
+  assign to_dat = is_data || in_i.kind == KindTrimmed;
   assign stream_room = to_dat ? !regs_q.dat_valid || dat_ready_i : !regs_q.ctl_valid || ctl_ready_i;
   assign pool_room   = is_data ? 33'(regs_q.occ0) + 33'(in_i.charge) <= 33'(cfg_ingress_pool0_i)
                                : 33'(regs_q.occ1) + 33'(in_i.charge) <= 33'(cfg_ingress_pool1_i);
-  assign ring_room   = 32'(regs_q.held) + 32'(in_words_i) + MARGIN_WORDS <= INGRESS_WORDS;
+  assign ring_room = 32'(regs_q.held) + 32'(in_words_i) + MARGIN_WORDS <= INGRESS_WORDS;
   assign take        = in_valid_i && in_drop_i == DropNone && stream_room && pool_room &&
                        (ring_room || !is_data);
 
-  logic [7:0]  taken_words;  // this clock's verdict moves `base` by these
+  logic [ 7:0] taken_words;  // this clock's verdict moves `base` by these
   logic [15:0] base;
-  logic [7:0]  count;
+  logic [ 7:0] count;
 
   assign taken_words = take && is_data ? in_words_i : '0;
   assign base        = (regs_q.base + 16'(taken_words)) & WRAP;
@@ -200,7 +200,7 @@ module ingress_pool
     regs_d.held = regs_q.held + 17'(taken_words) - 17'(free_words);
 
     // A word with a verdict is the next frame's first.
-    regs_d.count   = count;
+    regs_d.count = count;
     regs_d.ring_we = word_valid_i && count < 8'(FRAME_WORDS);
     if (regs_d.ring_we) begin
       regs_d.ring_waddr = (base + 16'(count)) & WRAP;

@@ -64,13 +64,13 @@ package nic_pkg;
   // Why a received frame was dropped; RX-1 in the order in which it is checked.
   typedef enum logic [3:0] {
     DropNone      = 4'd0,
-    DropShort     = 4'd1,  // too short for the headers
+    DropShort     = 4'd1,   // too short for the headers
     DropFcs       = 4'd2,
     DropEtherType = 4'd3,
-    DropMac       = 4'd4,  // addressed elsewhere
-    DropIpHeader  = 4'd5,  // version, header length, fragment or protocol
+    DropMac       = 4'd4,   // addressed elsewhere
+    DropIpHeader  = 4'd5,   // version, header length, fragment or protocol
     DropIpSum     = 4'd6,
-    DropIpAddr    = 4'd7,  // addressed elsewhere
+    DropIpAddr    = 4'd7,   // addressed elsewhere
     DropPort      = 4'd8,
     DropOpcode    = 4'd9,
     DropLength    = 4'd10,  // lengths of frame, IPv4 and UDP disagree, or exceed the limits
@@ -84,25 +84,25 @@ package nic_pkg;
   // A received frame, parsed. Fields that its kind does not have are zero.
   typedef struct packed {
     kind_e        kind;
-    logic         first;     // opcode first or only
-    logic         last;      // opcode last or only
+    logic         first;      // opcode first or only
+    logic         last;       // opcode last or only
     logic [31:0]  src_ip;
-    logic [15:0]  sport;     // entropy value
-    logic         ce;        // CE-marked
-    qpn_t         qpn;       // BTH's
-    psn_t         psn;       // BTH's
-    logic         ack_req;   // A
-    logic         by_sender; // R: `qpn` is the sender's own number
-    logic         rtx;       // retransmit flag
-    logic [15:0]  msn;       // METH
-    logic [63:0]  raddr;     // RETH
+    logic [15:0]  sport;      // entropy value
+    logic         ce;         // CE-marked
+    qpn_t         qpn;        // BTH's
+    psn_t         psn;        // BTH's
+    logic         ack_req;    // A
+    logic         by_sender;  // R: `qpn` is the sender's own number
+    logic         rtx;        // retransmit flag
+    logic [15:0]  msn;        // METH
+    logic [63:0]  raddr;      // RETH
     logic [31:0]  rkey;
     logic [31:0]  msg_len;
-    len_t         len;       // payload bytes
-    len_t         charge;    // bytes that the ingress pool holds for it
-    logic [15:0]  word;      // first word of its payload in the ingress buffer
-    logic [223:0] ctrl;      // SETH, NETH or PETH; AETH in the low 4 bytes. Byte 0 is bits 7:0
-    logic [63:0]  cc;        // CC_STATE, byte 0 is bits 7:0
+    len_t         len;        // payload bytes
+    len_t         charge;     // bytes that the ingress pool holds for it
+    logic [15:0]  word;       // first word of its payload in the ingress buffer
+    logic [223:0] ctrl;       // SETH, NETH or PETH; AETH in the low 4 bytes. Byte 0 is bits 7:0
+    logic [63:0]  cc;         // CC_STATE, byte 0 is bits 7:0
   } parsed_t;
 
   // One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first).
@@ -114,27 +114,27 @@ package nic_pkg;
     qpn_t        sender_qpn;
     qpn_t        own_qpn;
     psn_t        cum;
-    psn_t        drew;        // the PSN that drew it
+    psn_t        drew;         // the PSN that drew it
     logic [15:0] sack_offset;
     logic [63:0] bitmap;
-    logic [23:0] msn;         // messages completed in order
+    logic [23:0] msn;          // messages completed in order
     logic [14:0] ooo;
-    logic [23:0] rcvd;        // 256-B units
+    logic [23:0] rcvd;         // 256-B units
     logic [15:0] entropy;
     logic        ce;
-    logic        rtx;         // of the packet that drew it
-    len_t        size;        // on the wire, of the packet that drew it
+    logic        rtx;          // of the packet that drew it
+    len_t        size;         // on the wire, of the packet that drew it
   } answer_t;
 
   // One payload on its way from the ingress buffer to host memory.
   typedef struct packed {
     logic [63:0] addr;
     len_t        len;
-    logic [15:0] word;       // first word in the ingress buffer
-    len_t        charge;     // released once the write is accepted
-    logic        write;      // clear: the words are passed over and nothing is released
-    logic        complete;   // RECV_COMPLETE follows it
-    qpn_t        qpn;        // receiver's number, for the CQE
+    logic [15:0] word;      // first word in the ingress buffer
+    len_t        charge;    // released once the write is accepted
+    logic        write;     // clear: the words are passed over and nothing is released
+    logic        complete;  // RECV_COMPLETE follows it
+    qpn_t        qpn;       // receiver's number, for the CQE
     logic [15:0] msn;
     logic [31:0] msg_len;
     dest_t       dest;
@@ -167,15 +167,15 @@ package nic_pkg;
 
   // Why a doorbell page write was refused, as in a CQE's byte 1.
   typedef enum logic [3:0] {
-    RefuseNone    = 4'd0,
-    RefuseSize    = 4'd1,  // not 64 B, not at a 64 B boundary, or some byte not enabled
-    RefuseOpcode  = 4'd2,
-    RefuseReserved = 4'd3, // a reserved bit is set
-    RefusePeer    = 4'd4,  // no such destination
-    RefuseLength  = 4'd5,  // over 2^31 - 1 bytes
-    RefuseQp      = 4'd6,  // no open QP of that number
-    RefuseQpFull  = 4'd7,
-    RefuseMsgFull = 4'd8
+    RefuseNone     = 4'd0,
+    RefuseSize     = 4'd1,  // not 64 B, not at a 64 B boundary, or some byte not enabled
+    RefuseOpcode   = 4'd2,
+    RefuseReserved = 4'd3,  // a reserved bit is set
+    RefusePeer     = 4'd4,  // no such destination
+    RefuseLength   = 4'd5,  // over 2^31 - 1 bytes
+    RefuseQp       = 4'd6,  // no open QP of that number
+    RefuseQpFull   = 4'd7,
+    RefuseMsgFull  = 4'd8
   } refuse_e;
 
 endpackage

@@ -35,11 +35,11 @@ module packet_build
   input  logic   query_rsp_tight_i,
 
   // The entropy value, to path_select
-  output logic        data_valid_o,
-  input  logic        data_ready_i,
-  output dest_t       data_dest_o,
-  input  logic        data_rsp_valid_i,
-  input  logic [15:0] data_rsp_port_i,
+  output logic         data_valid_o,
+  input  logic         data_ready_i,
+  output dest_t        data_dest_o,
+  input  logic         data_rsp_valid_i,
+  input  logic  [15:0] data_rsp_port_i,
 
   // The PSN is given; the numbers of both sides, to qp_table
   output logic build_valid_o,
@@ -74,17 +74,17 @@ module packet_build
   output logic built_ack_req_o,
 
   // Settings, from csr
-  input logic [31:0]   cfg_own_ip_i,
-  input logic [47:0]   cfg_own_mac_i,
-  input logic [47:0]   cfg_hop_mac_i,
+  input logic [  31:0] cfg_own_ip_i,
+  input logic [  47:0] cfg_own_mac_i,
+  input logic [  47:0] cfg_hop_mac_i,
   input logic [2047:0] cfg_peer_ip_i,
-  input logic [5:0]    cfg_dscp0_i,
-  input logic [5:0]    cfg_dscp1_i,
-  input logic [1:0]    cfg_ecn_i,
+  input logic [   5:0] cfg_dscp0_i,
+  input logic [   5:0] cfg_dscp1_i,
+  input logic [   1:0] cfg_ecn_i,
   input logic          cfg_trimming_i,
-  input logic [7:0]    cfg_ttl_i,
-  input logic [6:0]    cfg_data_hdr_i,
-  input logic [6:0]    cfg_wire_overhead_i
+  input logic [   7:0] cfg_ttl_i,
+  input logic [   6:0] cfg_data_hdr_i,
+  input logic [   6:0] cfg_wire_overhead_i
 );
 
   ///////////////
@@ -92,13 +92,13 @@ module packet_build
   ///////////////
 
   typedef struct {
-    logic        busy;          // `seg` is in work
+    logic        busy;           // `seg` is in work
     segment_t    seg;
-    logic        query_valid;   // requests that wait to be taken
+    logic        query_valid;    // requests that wait to be taken
     logic        data_valid;
     logic        build_valid;
     logic        rec_valid;
-    logic        query_done;    // answers that are there
+    logic        query_done;     // answers that are there
     logic        data_done;
     logic        build_done;
     logic        tight;
@@ -106,7 +106,7 @@ module packet_build
     qpn_t        own_qpn;
     logic        remote_valid;
     qpn_t        remote;
-    logic        frame_valid;   // `frame` waits for the data queue
+    logic        frame_valid;    // `frame` waits for the data queue
     frame_t      frame;
     logic        built_valid;
     qp_t         built_qp;
@@ -115,26 +115,26 @@ module packet_build
   } regs_t;
 
   localparam regs_t RESET = '{
-    busy: 1'b0,
-    seg: segment_t'(0),
-    query_valid: 1'b0,
-    data_valid: 1'b0,
-    build_valid: 1'b0,
-    rec_valid: 1'b0,
-    query_done: 1'b0,
-    data_done: 1'b0,
-    build_done: 1'b0,
-    tight: 1'b0,
-    sport: '0,
-    own_qpn: '0,
-    remote_valid: 1'b0,
-    remote: '0,
-    frame_valid: 1'b0,
-    frame: frame_t'(0),
-    built_valid: 1'b0,
-    built_qp: '0,
-    built_psn: '0,
-    built_ack_req: 1'b0
+      busy: 1'b0,
+      seg: segment_t'(0),
+      query_valid: 1'b0,
+      data_valid: 1'b0,
+      build_valid: 1'b0,
+      rec_valid: 1'b0,
+      query_done: 1'b0,
+      data_done: 1'b0,
+      build_done: 1'b0,
+      tight: 1'b0,
+      sport: '0,
+      own_qpn: '0,
+      remote_valid: 1'b0,
+      remote: '0,
+      frame_valid: 1'b0,
+      frame: frame_t'(0),
+      built_valid: 1'b0,
+      built_qp: '0,
+      built_psn: '0,
+      built_ack_req: 1'b0
   };
 
   regs_t regs_d;
@@ -156,43 +156,45 @@ module packet_build
   assign finish = regs_q.busy && regs_q.query_done && regs_q.data_done && regs_q.build_done &&
                   !regs_q.rec_valid && (!regs_q.frame_valid || frame_ready_i);
 
-  assign hand_ready_o    = !regs_q.busy || finish;
-  assign query_valid_o   = regs_q.query_valid;
-  assign query_group_o   = regs_q.seg.group;
-  assign data_valid_o    = regs_q.data_valid;
-  assign data_dest_o     = regs_q.seg.dest;
-  assign build_valid_o   = regs_q.build_valid;
-  assign build_qp_o      = regs_q.seg.qp;
-  assign build_psn_o     = regs_q.seg.psn;
-  assign rec_valid_o     = regs_q.rec_valid;
-  assign rec_qp_o        = regs_q.seg.qp;
-  assign rec_psn_o       = regs_q.seg.psn;
-  assign rec_slot_o      = regs_q.seg.slot;
-  assign rec_len_o       = regs_q.seg.len;
-  assign rec_last_o      = regs_q.seg.last;
-  assign rec_group_o     = regs_q.seg.group;
-  assign rec_msg_o       = regs_q.seg.msg;
-  assign frame_valid_o   = regs_q.frame_valid;
-  assign frame_o         = regs_q.frame;
-  assign built_valid_o   = regs_q.built_valid;
-  assign built_qp_o      = regs_q.built_qp;
-  assign built_psn_o     = regs_q.built_psn;
+  assign hand_ready_o = !regs_q.busy || finish;
+  assign query_valid_o = regs_q.query_valid;
+  assign query_group_o = regs_q.seg.group;
+  assign data_valid_o = regs_q.data_valid;
+  assign data_dest_o = regs_q.seg.dest;
+  assign build_valid_o = regs_q.build_valid;
+  assign build_qp_o = regs_q.seg.qp;
+  assign build_psn_o = regs_q.seg.psn;
+  assign rec_valid_o = regs_q.rec_valid;
+  assign rec_qp_o = regs_q.seg.qp;
+  assign rec_psn_o = regs_q.seg.psn;
+  assign rec_slot_o = regs_q.seg.slot;
+  assign rec_len_o = regs_q.seg.len;
+  assign rec_last_o = regs_q.seg.last;
+  assign rec_group_o = regs_q.seg.group;
+  assign rec_msg_o = regs_q.seg.msg;
+  assign frame_valid_o = regs_q.frame_valid;
+  assign frame_o = regs_q.frame;
+  assign built_valid_o = regs_q.built_valid;
+  assign built_qp_o = regs_q.built_qp;
+  assign built_psn_o = regs_q.built_psn;
   assign built_ack_req_o = regs_q.built_ack_req;
 
   ////////////////
   // Next state //
   ////////////////
 
-  logic       ack_req;
-  logic [7:0] opcode;
-  base_t      base;
-  reth_t      target;
-  frame_t     frame;
+  logic         ack_req;
+  logic   [7:0] opcode;
+  base_t        base;
+  reth_t        target;
+  frame_t       frame;
 
   assign ack_req = regs_q.seg.last || regs_q.tight;
 
   always_comb begin
-    unique case ({regs_q.seg.first, regs_q.seg.last})
+    unique case ({
+      regs_q.seg.first, regs_q.seg.last
+    })
       2'b11:   opcode = OP_ONLY;
       2'b10:   opcode = OP_FIRST;
       2'b01:   opcode = OP_LAST;
@@ -232,9 +234,9 @@ module packet_build
 
     // Requests, each until it is taken.
     regs_d.query_valid = regs_q.query_valid && !query_ready_i;
-    regs_d.data_valid  = regs_q.data_valid && !data_ready_i;
+    regs_d.data_valid = regs_q.data_valid && !data_ready_i;
     regs_d.build_valid = regs_q.build_valid && !build_ready_i;
-    regs_d.rec_valid   = regs_q.rec_valid && !rec_ready_i;
+    regs_d.rec_valid = regs_q.rec_valid && !rec_ready_i;
 
     // Answers.
     if (query_rsp_valid_i) begin
@@ -288,8 +290,8 @@ module packet_build
   `ASSERT(QueryWaits_A, query_valid_o && !query_ready_i |=> query_valid_o && $stable(query_group_o))
   `ASSERT(DataWaits_A, data_valid_o && !data_ready_i |=> data_valid_o && $stable(data_dest_o))
   `ASSERT(BuildWaits_A, build_valid_o && !build_ready_i |=> build_valid_o && $stable(build_psn_o))
-  `ASSERT(RecWaits_A, rec_valid_o && !rec_ready_i |=> rec_valid_o && $stable(rec_psn_o) &&
-                      $stable(rec_slot_o) && $stable(rec_len_o) && $stable(rec_msg_o))
+  `ASSERT(RecWaits_A, rec_valid_o && !rec_ready_i |=> rec_valid_o && $stable(rec_psn_o) && $stable
+                      (rec_slot_o) && $stable(rec_len_o) && $stable(rec_msg_o))
   `ASSERT(FrameWaits_A, frame_valid_o && !frame_ready_i |=> frame_valid_o && $stable(frame_o))
 
   // A packet is logged as its frame goes out.

@@ -2,7 +2,7 @@
 //
 // Twin of rtl-model/src/packet_parse.rs. Latency 1 clock, throughput 1 frame per clock.
 // RX-1: the checks come in the order of `drop_e`, and the first that fails is the reason. BUF-4:
-// PFC's frames end here, counted by `pfc_valid_o` and never charged. PKT-3: trimmed is by codepoint.
+// PFC's frames end here, counted by `pfc_valid_o`, never charged. PKT-3: trimmed is by codepoint.
 //
 // Borders and choices:
 // - Short is below 58 B, the end of BTH and FCS. A frame that ends inside its opcode's later
@@ -29,21 +29,21 @@ module packet_parse
   input logic [831:0] frame_hdr_i,
   input len_t         frame_len_i,
   input logic         frame_fcs_ok_i,
-  input logic [7:0]   frame_words_i,
+  input logic [  7:0] frame_words_i,
 
   // Settings, from csr
   input logic [31:0] cfg_own_ip_i,
   input logic [47:0] cfg_own_mac_i,
-  input logic [5:0]  cfg_dscp4_i,
-  input logic [5:0]  cfg_dscp5_i,
-  input logic [6:0]  cfg_data_hdr_i,
-  input logic [4:0]  cfg_charge_less_i,
+  input logic [ 5:0] cfg_dscp4_i,
+  input logic [ 5:0] cfg_dscp5_i,
+  input logic [ 6:0] cfg_data_hdr_i,
+  input logic [ 4:0] cfg_charge_less_i,
 
   // Verdicts, to ingress_pool
-  output logic       out_valid_o,
-  output parsed_t    out_o,
-  output drop_e      out_drop_o,
-  output logic [7:0] out_words_o,
+  output logic          out_valid_o,
+  output parsed_t       out_o,
+  output drop_e         out_drop_o,
+  output logic    [7:0] out_words_o,
 
   // PFC frames, to counters
   output logic pfc_valid_o
@@ -65,11 +65,11 @@ module packet_parse
   } regs_t;
 
   localparam regs_t RESET = '{
-    valid: 1'b0,
-    parsed: parsed_t'(0),
-    drop: DropNone,
-    words: '0,
-    pfc: 1'b0
+      valid: 1'b0,
+      parsed: parsed_t'(0),
+      drop: DropNone,
+      words: '0,
+      pfc: 1'b0
   };
 
   regs_t regs_d;
@@ -98,15 +98,15 @@ module packet_parse
   ////////////////
 
   // The fields that the checks look at.
-  logic [47:0]  dst_mac;
-  logic [15:0]  ethertype;
-  logic [15:0]  pfc_opcode;
-  logic [5:0]   dscp;
-  logic [15:0]  ip_len;
-  logic [12:0]  frag;
+  logic [ 47:0] dst_mac;
+  logic [ 15:0] ethertype;
+  logic [ 15:0] pfc_opcode;
+  logic [  5:0] dscp;
+  logic [ 15:0] ip_len;
+  logic [ 12:0] frag;
   logic         more_frags;
-  logic [15:0]  udp_len;
-  logic [7:0]   opcode;
+  logic [ 15:0] udp_len;
+  logic [  7:0] opcode;
   logic [159:0] ip_header;
 
   assign dst_mac    = num48(frame_hdr_i[8*0+:48]);
@@ -130,7 +130,7 @@ module packet_parse
   kind_e kind;
   logic  opcode_known;
 
-  assign is_pfc  = ethertype == ETHERTYPE_PFC;
+  assign is_pfc = ethertype == ETHERTYPE_PFC;
   assign is_data = opcode == OP_FIRST || opcode == OP_MIDDLE || opcode == OP_LAST ||
                    opcode == OP_ONLY;
 
@@ -238,7 +238,7 @@ module packet_parse
         parsed.ctrl = frame_hdr_i[8*54+:224];
         parsed.cc   = frame_hdr_i[8*82+:64];
       end
-      default: ;  // trimmed: nothing after METH
+      default:   ;  // trimmed: nothing after METH
     endcase
   end
 

@@ -28,14 +28,17 @@
 // Borders: pages 0xfff, 0x000, 0x001 with lengths 0, 1, 4,096, 4,097, 8,192; tags wrap; tags_free
 // of 2 and 3; same tag in consecutive words; a record change against a new read; last word, bank
 // row 64.
+//
+// It is longer than a module should be: a tag, a slot and a segment change together, and the ports
+// take a fifth of it.
 
 `include "assert.svh"
 
 module payload_fetch
   import nic_pkg::*;
 #(
-    parameter int unsigned SLOTS = 1024,
-    parameter int unsigned TAGS  = 256
+  parameter int unsigned SLOTS = 1024,
+  parameter int unsigned TAGS  = 256
 ) (
   input logic clk_i,
   input logic rst_ni,

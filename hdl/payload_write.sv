@@ -19,13 +19,16 @@
 //
 // Borders: addr[1:0] 0 to 3; lengths 0, 1, 3, 4, 5, 64, 512, 513, 4,096, 8,192; page offsets 0xe00,
 // 0xe04, 0xfff, 0x000; last ring word; 511 B then 1 B; a completion while another waits.
+//
+// It is longer than a module should be: the cut and the rotation of a payload share their
+// registers.
 
 `include "assert.svh"
 
 module payload_write
   import nic_pkg::*;
 #(
-    parameter int unsigned INGRESS_WORDS = 65536
+  parameter int unsigned INGRESS_WORDS = 65536
 ) (
   input logic clk_i,
   input logic rst_ni,

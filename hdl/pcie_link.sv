@@ -43,16 +43,16 @@ module pcie_link
   input bytes_t cfg_tx_data_buf_i,
 
   // TLPs, from tlp_engine
-  input  logic         tx_valid_i,
-  output logic         tx_ready_o,
-  input  logic         tx_first_i,
-  input  logic         tx_last_i,
-  input  logic [  1:0] tx_kind_i,   // 0 read, 1 payload write, 2 CQE write
-  input  logic [127:0] tx_hdr_i,
-  input  logic [  9:0] tx_dws_i,
-  input  logic [ 12:0] tx_cost_i,
-  input  logic [  9:0] tx_len_i,
-  input  word_t        tx_data_i,
+  input  logic          tx_valid_i,
+  output logic          tx_ready_o,
+  input  logic          tx_first_i,
+  input  logic          tx_last_i,
+  input  logic  [  1:0] tx_kind_i,   // 0 read, 1 payload write, 2 CQE write
+  input  logic  [127:0] tx_hdr_i,
+  input  logic  [  9:0] tx_dws_i,
+  input  logic  [ 12:0] tx_cost_i,
+  input  logic  [  9:0] tx_len_i,
+  input  word_t         tx_data_i,
 
   // Payload rows, a ram_1r1w
   output logic         buf_we_o,
@@ -87,15 +87,15 @@ module pcie_link
   input  logic [399:0] chead_i,
 
   // Beats, to the host
-  output logic         tlp_valid_o,
-  output logic         tlp_sop_o,
-  output logic         tlp_eop_o,
+  output logic tlp_valid_o,
+  output logic tlp_sop_o,
+  output logic tlp_eop_o,
   output logic [127:0] tlp_hdr_o,
-  output logic [  7:0] tlp_dws_o,    // payload DWs in this beat
-  output beat_t        tlp_data_o,
-  output logic [ 19:0] tlp_back_o,   // with tlp_eop_o: units between the exact end and clock n
-  output logic         sent_valid_o, // a TLP has left the link; with tlp_eop_o
-  output logic [  1:0] sent_kind_o,
+  output logic [7:0] tlp_dws_o,  // payload DWs in this beat
+  output beat_t tlp_data_o,
+  output logic [19:0] tlp_back_o,  // with tlp_eop_o: units between the exact end and clock n
+  output logic sent_valid_o,  // a TLP has left the link; with tlp_eop_o
+  output logic [1:0] sent_kind_o,
 
   // CQEs off the link, to the host
   output logic         cqe_valid_o,
@@ -209,8 +209,7 @@ module pcie_link
   logic row_room;
   logic stuck;  // a queue does not take the entry before
   assign off_link = tx_kind_i == CQE && tx_cost_i == '0;
-  assign hdr_room = regs_q.held < HEADERS
-                  && {17'd0, regs_q.held + 11'd1, 4'd0} <= cfg_tx_hdr_buf_i;
+  assign hdr_room = regs_q.held < HEADERS && {17'd0, regs_q.held + 11'd1, 4'd0} <= cfg_tx_hdr_buf_i;
   assign data_room = 33'(regs_q.data_used) + 33'(room_of(tx_len_i)) <= 33'(cfg_tx_data_buf_i);
   assign row_room = regs_q.rows_used + 13'(rows_of(tx_dws_i[7:0])) <= ROWS;
   assign stuck = regs_q.rpush && !rpush_ready_i || regs_q.wpush && !wpush_ready_i
@@ -225,41 +224,41 @@ module pcie_link
   logic        free;
   logic        read_turn;  // if both wait, the read goes
   logic [15:0] after;  // the CQE goes once so many writes have left
-  assign ends      = regs_q.busy && regs_q.left <= 26'(cfg_pcie_rate_i) && regs_q.rows_left < 4'd2;
-  assign spare     = ends ? cfg_pcie_rate_i - regs_q.left[19:0] : '0;
-  assign free      = !regs_q.busy || ends;
+  assign ends = regs_q.busy && regs_q.left <= 26'(cfg_pcie_rate_i) && regs_q.rows_left < 4'd2;
+  assign spare = ends ? cfg_pcie_rate_i - regs_q.left[19:0] : '0;
+  assign free = !regs_q.busy || ends;
   assign read_turn = !regs_q.read_last;
-  assign after     = chead_i[399:384];
+  assign after = chead_i[399:384];
 
   assign rhead_ready_o = free && (read_turn || !whead_valid_i);
   assign whead_ready_o = free && (!read_turn || !rhead_valid_i);
   assign chead_ready_o = 16'(regs_q.writes_out - after) < 16'h8000;
 
-  assign buf_we_o      = regs_q.row_write;
-  assign buf_waddr_o   = 32'(regs_q.row_tail);
-  assign buf_wdata_o   = regs_q.row;
-  assign buf_re_o      = regs_q.rows_left != '0 && !regs_q.gap;
-  assign buf_raddr_o   = 32'(regs_q.row_head);
+  assign buf_we_o = regs_q.row_write;
+  assign buf_waddr_o = 32'(regs_q.row_tail);
+  assign buf_wdata_o = regs_q.row;
+  assign buf_re_o = regs_q.rows_left != '0 && !regs_q.gap;
+  assign buf_raddr_o = 32'(regs_q.row_head);
 
   assign rpush_valid_o = regs_q.rpush;
-  assign rpush_o       = regs_q.entry;
+  assign rpush_o = regs_q.entry;
   assign wpush_valid_o = regs_q.wpush;
-  assign wpush_o       = regs_q.entry;
+  assign wpush_o = regs_q.entry;
   assign cpush_valid_o = regs_q.cpush;
-  assign cpush_o       = {regs_q.writes_in, regs_q.row[255:0], regs_q.entry.hdr};
+  assign cpush_o = {regs_q.writes_in, regs_q.row[255:0], regs_q.entry.hdr};
 
-  assign tlp_valid_o   = regs_q.out_valid;
-  assign tlp_sop_o     = regs_q.out_sop;
-  assign tlp_eop_o     = regs_q.out_eop;
-  assign tlp_hdr_o     = regs_q.out_hdr;
-  assign tlp_dws_o     = regs_q.out_dws;
-  assign tlp_data_o    = regs_q.out_data;
-  assign tlp_back_o    = regs_q.out_back;
-  assign sent_valid_o  = regs_q.out_valid && regs_q.out_eop;
-  assign sent_kind_o   = regs_q.out_kind;
-  assign cqe_valid_o   = regs_q.cqe_valid;
-  assign cqe_hdr_o     = regs_q.cqe.hdr;
-  assign cqe_data_o    = regs_q.cqe.data;
+  assign tlp_valid_o = regs_q.out_valid;
+  assign tlp_sop_o = regs_q.out_sop;
+  assign tlp_eop_o = regs_q.out_eop;
+  assign tlp_hdr_o = regs_q.out_hdr;
+  assign tlp_dws_o = regs_q.out_dws;
+  assign tlp_data_o = regs_q.out_data;
+  assign tlp_back_o = regs_q.out_back;
+  assign sent_valid_o = regs_q.out_valid && regs_q.out_eop;
+  assign sent_kind_o = regs_q.out_kind;
+  assign cqe_valid_o = regs_q.cqe_valid;
+  assign cqe_hdr_o = regs_q.cqe.hdr;
+  assign cqe_data_o = regs_q.cqe.data;
 
   ////////////////
   // Next state //
@@ -272,10 +271,10 @@ module pcie_link
   assign begins   = free && (rhead_valid_i || whead_valid_i);
   assign cqe_goes = chead_valid_i && chead_ready_o;
 
-  entry_t      head;  // the TLP that begins if one does
-  logic [25:0] units;  // that it needs
-  assign head  = rhead_valid_i && rhead_ready_o ? rhead_i : whead_i;
-  assign units = 26'(head.cost) * 26'(BYTE_UNITS);
+  entry_t        head;  // the TLP that begins if one does
+  logic   [25:0] cost_units;  // that it needs
+  assign head = rhead_valid_i && rhead_ready_o ? rhead_i : whead_i;
+  assign cost_units = 26'(head.cost) * 26'(BYTE_UNITS);
 
   always_comb begin
     regs_d = regs_q;
@@ -289,7 +288,11 @@ module pcie_link
     regs_d.row_write = 1'b0;
     if (take) begin
       regs_d.entry = '{
-        kind: tx_kind_i, dws: tx_dws_i[7:0], cost: tx_cost_i, len: tx_len_i, hdr: tx_hdr_i
+          kind: tx_kind_i,
+          dws: tx_dws_i[7:0],
+          cost: tx_cost_i,
+          len: tx_len_i,
+          hdr: tx_hdr_i
       };
       if (tx_kind_i != READ) begin
         regs_d.row       = regs_q.row_half ? {tx_data_i, regs_q.row[511:0]} : {512'd0, tx_data_i};
@@ -309,7 +312,7 @@ module pcie_link
     end
     if (begins) begin
       regs_d.tlp  = head;
-      regs_d.left = units > 26'(spare) ? units - 26'(spare) : '0;
+      regs_d.left = cost_units > 26'(spare) ? cost_units - 26'(spare) : '0;
     end
 
     // Rows of the TLP on the link; the last one follows the one before at once.
@@ -325,14 +328,14 @@ module pcie_link
     regs_d.mid_first = buf_re_o && regs_q.rows_left == rows_of(regs_q.tlp.dws);
 
     // The end of a TLP, and its last beat.
-    regs_d.done = ends;
+    regs_d.done      = ends;
     if (ends) begin
       regs_d.done_tlp  = regs_q.tlp;
       regs_d.done_back = spare;
     end
     regs_d.writes_out = regs_q.writes_out + 16'(regs_q.done && regs_q.done_tlp.kind != READ);
 
-    regs_d.out_valid = regs_q.mid || regs_q.done;
+    regs_d.out_valid  = regs_q.mid || regs_q.done;
     if (regs_q.mid) begin
       regs_d.out_sop  = regs_q.mid_first;
       regs_d.out_eop  = 1'b0;

@@ -29,11 +29,11 @@ module port_rx
   input logic rst_ni,
 
   // Beats, from the wire
-  input logic       wire_valid_i,
-  input logic       wire_sop_i,
-  input logic       wire_eop_i,
-  input logic [7:0] wire_bytes_i,
-  input beat_t      wire_data_i,
+  input logic        wire_valid_i,
+  input logic        wire_sop_i,
+  input logic        wire_eop_i,
+  input logic  [7:0] wire_bytes_i,
+  input beat_t       wire_data_i,
 
   // Level, from csr: bytes before a data packet's payload, 64 to 125
   input logic [6:0] cfg_data_hdr_i,
@@ -60,28 +60,28 @@ module port_rx
   typedef struct packed {
     logic       sop;
     logic       eop;
-    logic       good;   // the last beat of a frame with the right FCS
-    logic       spoilt; // no words from this beat
+    logic       good;    // the last beat of a frame with the right FCS
+    logic       spoilt;  // no words from this beat
     logic [7:0] bytes;
   } tag_t;
 
   typedef struct {
     // Arrival
-    logic         open;    // inside a frame
-    logic         spoilt;  // one of its beats was not full
-    crc_t         crc;     // over its beats so far
+    logic         open;          // inside a frame
+    logic         spoilt;        // one of its beats was not full
+    crc_t         crc;           // over its beats so far
     // Queue
-    beat_t        beats  [4];  // zero past their bytes
-    tag_t         tags   [4];
+    beat_t        beats[4];      // zero past their bytes
+    tag_t         tags[4];
     logic [1:0]   head;
     logic [2:0]   count;
     // Read-out
-    logic         reading; // a frame
-    logic [1:0]   step;    // words read out of this beat
+    logic         reading;       // a frame
+    logic [1:0]   step;          // words read out of this beat
     len_t         len;
     logic [7:0]   words;
     logic [831:0] hdr;
-    word_t        carry;   // second half of the beat before
+    word_t        carry;         // second half of the beat before
     // Words and frames
     logic         word_valid;
     word_t        word_data;
@@ -136,11 +136,10 @@ module port_rx
   logic       spoils;
   logic [1:0] free;  // the queue's first free place
   crc_t       crc;
-  assign bytes = wire_bytes_i > 8'd128 ? 8'd128 : wire_bytes_i;
-  assign free = regs_q.head + regs_q.count[1:0];
-  assign take = wire_valid_i && (wire_sop_i || regs_q.open);
-  assign spoils = (!wire_sop_i && regs_q.spoilt)
-                  || (wire_eop_i ? bytes == 8'd0 : bytes != 8'd128);
+  assign bytes  = wire_bytes_i > 8'd128 ? 8'd128 : wire_bytes_i;
+  assign free   = regs_q.head + regs_q.count[1:0];
+  assign take   = wire_valid_i && (wire_sop_i || regs_q.open);
+  assign spoils = (!wire_sop_i && regs_q.spoilt) || (wire_eop_i ? bytes == 8'd0 : bytes != 8'd128);
 
   // Read-out
   logic [5:0] shift;  // the payload's place in a word of the frame
@@ -153,11 +152,11 @@ module port_rx
   logic [5:0] tail;  // bytes in the frame's last word, 0 for 64
   logic       done;
   logic [1:0] pops;
-  assign shift   = cfg_data_hdr_i[5:0];
-  assign tag     = regs_q.tags[regs_q.head];
-  assign next_at = regs_q.head + 2'd1;
+  assign shift       = cfg_data_hdr_i[5:0];
+  assign tag         = regs_q.tags[regs_q.head];
+  assign next_at     = regs_q.head + 2'd1;
   assign next_begins = regs_q.tags[next_at].sop && !regs_q.tags[next_at].eop;
-  assign tail    = tag.bytes[5:0] - 6'd4 - shift;
+  assign tail        = tag.bytes[5:0] - 6'd4 - shift;
 
   always_comb begin
     wanted = 8'd0;
@@ -172,8 +171,8 @@ module port_rx
     end
     // `words` moves with every word, `step` as well: the beat began at their difference.
     base = tag.sop ? 8'd0 : regs_q.words - 8'(regs_q.step);
-    some   = base + wanted > WORDS ? 2'(WORDS - base) : wanted[1:0];
-    done   = some == 2'd0 || regs_q.step + 2'd1 == some;
+    some = base + wanted > WORDS ? 2'(WORDS - base) : wanted[1:0];
+    done = some == 2'd0 || regs_q.step + 2'd1 == some;
   end
 
   // Wide values are made in their register, so that nothing wide moves while nothing happens.
@@ -213,7 +212,7 @@ module port_rx
     if (regs_q.count != 3'd0) begin
       if (tag.sop && regs_q.reading) begin
         // The frame before never ended.
-        regs_d.reading       = 1'b0;
+        regs_d.reading      = 1'b0;
         regs_d.frame_valid  = 1'b1;
         regs_d.frame_hdr    = regs_q.hdr;
         regs_d.frame_len    = regs_q.len;
@@ -237,10 +236,10 @@ module port_rx
         regs_d.words = base + 8'(regs_q.step) + 8'(some != 2'd0);
         regs_d.step  = done ? 2'd0 : regs_q.step + 2'd1;
         if (done) begin
-          pops          = 2'd1;
+          pops           = 2'd1;
           regs_d.reading = !tag.eop;
-          regs_d.len    = longer(tag.sop ? '0 : regs_q.len, tag.bytes);
-          regs_d.carry  = regs_q.beats[regs_q.head][1023:512];
+          regs_d.len     = longer(tag.sop ? '0 : regs_q.len, tag.bytes);
+          regs_d.carry   = regs_q.beats[regs_q.head][1023:512];
           if (tag.sop) begin
             regs_d.hdr = regs_q.beats[regs_q.head][831:0];
           end
@@ -252,12 +251,12 @@ module port_rx
             regs_d.frame_words  = regs_d.words;
             // The next frame's first beat has no word: it goes along.
             if (regs_q.count > 3'd1 && next_begins) begin
-              pops          = 2'd2;
+              pops           = 2'd2;
               regs_d.reading = 1'b1;
-              regs_d.len    = longer('0, regs_q.tags[next_at].bytes);
-              regs_d.words  = 8'd0;
-              regs_d.hdr    = regs_q.beats[next_at][831:0];
-              regs_d.carry  = regs_q.beats[next_at][1023:512];
+              regs_d.len     = longer('0, regs_q.tags[next_at].bytes);
+              regs_d.words   = 8'd0;
+              regs_d.hdr     = regs_q.beats[next_at][831:0];
+              regs_d.carry   = regs_q.beats[next_at][1023:512];
             end
           end
         end

@@ -1,17 +1,17 @@
 // Port, transmit side: turns frames into beats of 128 B on the wire, with payload and FCS.
 //
 // Twin of rtl-model/src/port_tx.rs. PKT-1, PKT-2. Latency L = 3 clocks: the last beat comes exactly
-// 3 clocks after the end event; a frame's full beats come 4, 6, 8, … clocks after its start event.
+// 3 clocks after the end event; its full beats come 4, 6, 8, … clocks after its start event.
 // At most 496 Gbps: then a last beat never has to come before its bytes are there, and every pace
 // from one frame of 62 B a clock down is sustained.
 //
-// A frame's payload lies in its replay slot from byte `off` on: word w of slot s is in bank w % 2 at
-// row 65 × s + w / 2. Each beat reads one pair of words, the second of which is kept as residue for
-// the beat behind it; the pair before the last beat is followed without a gap. Stages: read (row
-// out), join (words in: shift, mask, header), sum (CRC), wire. The last beat waits in the sum stage
-// for its end.
+// A frame's payload lies in its replay slot from byte `off` on: word w of slot s is in bank w % 2,
+// at row 65 × s + w / 2. Each beat reads one pair of words, the second of which is kept as residue
+// for the beat behind it; the pair before the last beat is followed without a gap. Stages: read
+// (row out), join (words in: shift, mask, header), sum (CRC), wire. The last beat waits in the sum
+// stage for its end.
 //
-// Borders: no payload; FCS split over two beats (frame of 128 n + 1 … 3 B) or alone in the last one
+// Borders: no payload; FCS over two beats (frame of 128 n + 1 … 3 B) or alone in the last one
 // (128 n + 4 B); off 0 and 63; off - hdr_len either side of -64 (which bank comes first); 8,192 B
 // of payload; frames back to back with one clock between start and end.
 //
@@ -239,7 +239,7 @@ module port_tx
       regs_d.sum_data = regs_q.join_data;
       regs_d.sum_slot = regs_q.join_slot;
     end
-    regs_d.sum_valid = regs_q.join_valid || (regs_q.sum_valid && !leave);
+    regs_d.sum_valid  = regs_q.join_valid || (regs_q.sum_valid && !leave);
 
     // Sum: the CRC grows up to the FCS, which may begin in one beat and end in the next.
     regs_d.wire_valid = leave;

@@ -15,6 +15,8 @@
 // The ctx memory (QPS words of 128 bits) has no defined contents at start: only slots below
 // `fresh` have been written. Its port is combinational from the requests and from ctx_rdata.
 // Fields of a response are zero where its ok is clear. cfg_groups stays while a QP is open.
+//
+// It is longer than a module should be: it has six partners, and its ports take a third of it.
 
 `include "assert.svh"
 
@@ -28,16 +30,16 @@ module qp_table
   input logic rst_ni,
 
   // Look-ups of a frame's QP, from ack_take
-  input  logic        find_valid_i,
-  output logic        find_ready_o,
-  input  qpn_t        find_qpn_i,
-  input  logic [31:0] find_dest_ip_i,
-  output logic        find_rsp_valid_o,
-  output logic        find_rsp_ok_o,
-  output qp_t         find_rsp_qp_o,
-  output psn_t        find_rsp_given_o,
-  output psn_t        find_rsp_cum_o,
-  output group_t      find_rsp_group_o,
+  input  logic          find_valid_i,
+  output logic          find_ready_o,
+  input  qpn_t          find_qpn_i,
+  input  logic   [31:0] find_dest_ip_i,
+  output logic          find_rsp_valid_o,
+  output logic          find_rsp_ok_o,
+  output qp_t           find_rsp_qp_o,
+  output psn_t          find_rsp_given_o,
+  output psn_t          find_rsp_cum_o,
+  output group_t        find_rsp_group_o,
 
   // Cumulative PSNs and receivers' numbers, from ack_take
   input  logic upd_valid_i,
@@ -59,18 +61,18 @@ module qp_table
   output qpn_t build_rsp_remote_o,
 
   // Opens, posts and closes, from doorbell
-  input  logic        qp_valid_i,
-  output logic        qp_ready_o,
-  input  logic [ 1:0] qp_op_i,
-  input  qpn_t        qp_qpn_i,
-  input  dest_t       qp_dest_i,
-  output logic        qp_rsp_valid_o,
-  output logic        qp_rsp_ok_o,
-  output logic        qp_rsp_full_o,
-  output qpn_t        qp_rsp_qpn_o,
-  output group_t      qp_rsp_group_o,
-  output dest_t       qp_rsp_dest_o,
-  output logic [15:0] qp_rsp_msn_o,
+  input  logic          qp_valid_i,
+  output logic          qp_ready_o,
+  input  logic   [ 1:0] qp_op_i,
+  input  qpn_t          qp_qpn_i,
+  input  dest_t         qp_dest_i,
+  output logic          qp_rsp_valid_o,
+  output logic          qp_rsp_ok_o,
+  output logic          qp_rsp_full_o,
+  output qpn_t          qp_rsp_qpn_o,
+  output group_t        qp_rsp_group_o,
+  output dest_t         qp_rsp_dest_o,
+  output logic   [15:0] qp_rsp_msn_o,
 
   // Messages completed, from completion
   input  logic done_valid_i,
@@ -161,22 +163,22 @@ module qp_table
   // Outputs //
   /////////////
 
-  assign find_ready_o      = regs_q.state == Find;
-  assign upd_ready_o       = regs_q.state == Upd;
-  assign build_ready_o     = regs_q.state == Build;
-  assign done_ready_o      = regs_q.state == Done;
-  assign qp_ready_o        = regs_q.state == Qp;
-  assign find_rsp_valid_o  = regs_q.find_rsp_valid;
-  assign upd_done_o        = regs_q.upd_done;
+  assign find_ready_o = regs_q.state == Find;
+  assign upd_ready_o = regs_q.state == Upd;
+  assign build_ready_o = regs_q.state == Build;
+  assign done_ready_o = regs_q.state == Done;
+  assign qp_ready_o = regs_q.state == Qp;
+  assign find_rsp_valid_o = regs_q.find_rsp_valid;
+  assign upd_done_o = regs_q.upd_done;
   assign build_rsp_valid_o = regs_q.build_rsp_valid;
-  assign qp_rsp_valid_o    = regs_q.qp_rsp_valid;
-  assign open_valid_o      = regs_q.state == Opening;
-  assign open_group_o      = regs_q.qp_rsp.group;
-  assign created_valid_o   = regs_q.created;
-  assign created_qpn_o     = regs_q.qp_rsp.qpn;
-  assign created_dest_o    = regs_q.qp_rsp.dest;
-  assign closed_valid_o    = regs_q.closed;
-  assign closed_qpn_o      = regs_q.qp_rsp.qpn;
+  assign qp_rsp_valid_o = regs_q.qp_rsp_valid;
+  assign open_valid_o = regs_q.state == Opening;
+  assign open_group_o = regs_q.qp_rsp.group;
+  assign created_valid_o = regs_q.created;
+  assign created_qpn_o = regs_q.qp_rsp.qpn;
+  assign created_dest_o = regs_q.qp_rsp.dest;
+  assign closed_valid_o = regs_q.closed;
+  assign closed_qpn_o = regs_q.qp_rsp.qpn;
 
   assign {find_rsp_ok_o, find_rsp_qp_o, find_rsp_given_o, find_rsp_cum_o, find_rsp_group_o} =
       regs_q.find_rsp;
@@ -244,9 +246,9 @@ module qp_table
       QP_POST, QP_CLOSE: begin
         qp_rsp.ok   = is_open &&
                       (qp_op_i == QP_POST ? ctx.dest == qp_dest_i : ctx.posted == ctx.done);
-        qp_rsp.qpn  = qp_qpn_i;
+        qp_rsp.qpn = qp_qpn_i;
         qp_rsp.dest = ctx.dest;
-        qp_rsp.msn  = ctx.posted;
+        qp_rsp.msn = ctx.posted;
       end
       default: qp_rsp.ok = 1'b0;
     endcase
@@ -375,7 +377,7 @@ module qp_table
   // No more messages complete than were posted.
   `ASSERT(DoneAfterPost_A, done_ready_o |-> ctx.posted != ctx.done)
   // A response comes for one requester at a time.
-  `ASSERT(OneResponse_A, $onehot0(
-          {find_rsp_valid_o, upd_done_o, build_rsp_valid_o, qp_rsp_valid_o}))
+  `ASSERT(OneResponse_A, $onehot0({find_rsp_valid_o, upd_done_o, build_rsp_valid_o, qp_rsp_valid_o
+                                    }))
 
 endmodule

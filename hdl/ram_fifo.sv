@@ -48,16 +48,21 @@ module ram_fifo #(
   ///////////////
 
   typedef struct {
-    logic [WIDTH-1:0] items [2];  // output stage, the oldest entry first
-    logic [1:0]       held;       // entries in it
-    logic             reading;    // ram_rdata_i carries the next entry for it
-    logic [31:0]      head;       // oldest entry in the memory that is not read
-    logic [31:0]      tail;       // free word
-    logic [31:0]      level;      // entries in all
+    logic [WIDTH-1:0] items[2];  // output stage, the oldest entry first
+    logic [1:0]       held;      // entries in it
+    logic             reading;   // ram_rdata_i carries the next entry for it
+    logic [31:0]      head;      // oldest entry in the memory that is not read
+    logic [31:0]      tail;      // free word
+    logic [31:0]      level;     // entries in all
   } regs_t;
 
   localparam regs_t RESET = '{
-    items: '{default: '0}, held: '0, reading: 1'b0, head: '0, tail: '0, level: '0
+      items: '{default: '0},
+      held: '0,
+      reading: 1'b0,
+      head: '0,
+      tail: '0,
+      level: '0
   };
 
   regs_t regs_d;

@@ -20,6 +20,9 @@
 // Whoever gives back the charge has it: 0 bytes, duplicates and drops give it back here, and their
 // words are passed over by a delivery with `write` clear. RECV_COMPLETE names METH's msn. With
 // `answer` held up the next packet waits.
+//
+// It is longer than a module should be: one state machine has thirty events and words of six
+// partners.
 
 `include "assert.svh"
 
@@ -27,8 +30,8 @@ module rx_track
   import nic_pkg::*;
   import track_pkg::*;
 #(
-    parameter int unsigned QPS   = 256,
-    parameter int unsigned DESTS = 64
+  parameter int unsigned QPS   = 256,
+  parameter int unsigned DESTS = 64
 ) (
   input logic clk_i,
   input logic rst_ni,

@@ -34,7 +34,7 @@ module stream_fifo #(
   ///////////////
 
   typedef struct {
-    logic [WIDTH-1:0] items [DEPTH];
+    logic [WIDTH-1:0] items[DEPTH];
     logic [7:0]       head;          // the oldest entry's place
     logic [7:0]       count;         // entries held
   } regs_t;

@@ -35,13 +35,13 @@ module tlp_engine
   input  tag_t        rd_tag_i,
 
   // Payload writes, from payload_write: byte 0 of the first word is that of the first DW
-  input  logic        wr_valid_i,
-  output logic        wr_ready_o,
-  input  logic        wr_first_i,
-  input  logic        wr_last_i,
-  input  logic [63:0] wr_addr_i,
-  input  logic [ 9:0] wr_len_i,    // 1 to 512 B
-  input  word_t       wr_data_i,
+  input  logic         wr_valid_i,
+  output logic         wr_ready_o,
+  input  logic         wr_first_i,
+  input  logic         wr_last_i,
+  input  logic  [63:0] wr_addr_i,
+  input  logic  [ 9:0] wr_len_i,    // 1 to 512 B
+  input  word_t        wr_data_i,
 
   // CQE writes, from completion
   input  logic         cqe_valid_i,
@@ -50,16 +50,16 @@ module tlp_engine
   input  logic [255:0] cqe_data_i,
 
   // TLPs, to pcie_link
-  output logic         tx_valid_o,
-  input  logic         tx_ready_i,
-  output logic         tx_first_o,
-  output logic         tx_last_o,
-  output logic [  1:0] tx_kind_o,   // 0 read, 1 payload write, 2 CQE write
-  output logic [127:0] tx_hdr_o,
-  output logic [  9:0] tx_dws_o,    // payload DWs
-  output logic [ 12:0] tx_cost_o,   // bytes of time on the link
-  output logic [  9:0] tx_len_o,    // payload bytes
-  output word_t        tx_data_o
+  output logic          tx_valid_o,
+  input  logic          tx_ready_i,
+  output logic          tx_first_o,
+  output logic          tx_last_o,
+  output logic  [  1:0] tx_kind_o,   // 0 read, 1 payload write, 2 CQE write
+  output logic  [127:0] tx_hdr_o,
+  output logic  [  9:0] tx_dws_o,    // payload DWs
+  output logic  [ 12:0] tx_cost_o,   // bytes of time on the link
+  output logic  [  9:0] tx_len_o,    // payload bytes
+  output word_t         tx_data_o
 );
 
   // PCI-3, in bytes.
@@ -90,17 +90,17 @@ module tlp_engine
   } regs_t;
 
   localparam regs_t RESET = '{
-    valid: 1'b0,
-    first: 1'b0,
-    last: 1'b0,
-    kind: READ,
-    hdr: '0,
-    dws: '0,
-    cost: '0,
-    len: '0,
-    data: '0,
-    open: 1'b0,
-    read_last: 1'b0
+      valid: 1'b0,
+      first: 1'b0,
+      last: 1'b0,
+      kind: READ,
+      hdr: '0,
+      dws: '0,
+      cost: '0,
+      len: '0,
+      data: '0,
+      open: 1'b0,
+      read_last: 1'b0
   };
 
   regs_t regs_d;
@@ -230,10 +230,11 @@ module tlp_engine
   // A word that pcie_link does not take waits, and stays as it is.
   `ASSERT(TxWaits_A, tx_valid_o && !tx_ready_i |=> tx_valid_o)
   `ASSERT(TxStable_A, tx_valid_o && !tx_ready_i |=> $stable({tx_first_o, tx_last_o, tx_kind_o,
-          tx_hdr_o, tx_dws_o, tx_cost_o, tx_len_o, tx_data_o}))
+                                                             tx_hdr_o, tx_dws_o, tx_cost_o,
+                                                             tx_len_o, tx_data_o}))
   // One source a clock.
   `ASSERT(OneSource_A, $onehot0({rd_valid_i && rd_ready_o, wr_valid_i && wr_ready_o,
-          cqe_valid_i && cqe_ready_o}))
+                                 cqe_valid_i && cqe_ready_o}))
   // Nothing comes between the words of a TLP.
   `ASSERT(Whole_A, regs_q.open |-> !rd_ready_o && !cqe_ready_o)
 

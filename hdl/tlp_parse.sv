@@ -25,6 +25,9 @@
 //
 // Borders: 0, 1, 31, 32, 33 DWs a beat; length 1, 16, 17, 32, 33, 128, 0 (1,024 DWs); lower
 // address bits 5:2 of 0, 1, 15, and the last DW in the same line or the next; start in the middle.
+//
+// It is longer than a module should be: every kind of bad TLP is told from every other in one
+// place.
 
 `include "assert.svh"
 

@@ -4,7 +4,7 @@ use derive::Image;
 use rtl_model::block::Block;
 use rtl_model::image::{BadBits, Field, Image, Item, Reader, Writer};
 use rtl_model::ram_1r1w::{Inputs, Ram};
-use testbenches::{Lockstep, Mismatch, Rng, Setup, Sizes, Start};
+use testbenches::{Lockstep, Mismatch, Rng, Setup, Sizes, Start, Table};
 
 /// Words in the cell under test.
 const DEPTH: usize = 32;
@@ -61,6 +61,22 @@ fn loaded() -> Lockstep<Cell> {
     let words = pair.regs().0.dump();
     pair.rtl().load_memory(0, &words).expect("fits");
     pair
+}
+
+#[test]
+fn old_word_first() -> Result<(), Mismatch> {
+    let mut pair = loaded();
+    for row in Table::read("ram_1r1w/old_word_first.txt") {
+        let out = pair.clock(&Inputs {
+            we: row.bit("we"),
+            waddr: row.hex("waddr") as u32,
+            wdata: row.hex("wdata"),
+            re: row.bit("re"),
+            raddr: row.hex("raddr") as u32,
+        })?;
+        row.expect("rdata", format!("{:016x}", out.rdata));
+    }
+    Ok(())
 }
 
 #[test]

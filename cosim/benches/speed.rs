@@ -112,6 +112,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Medians over the rounds, with the lowest and highest.
+#[allow(clippy::cast_precision_loss)] // a speed to three digits
 fn report(name: &str, rounds: &[[Duration; 3]]) -> String {
     let clocks = (ROUND * 2) as f64;
     let mut out =

@@ -150,7 +150,7 @@ impl Host {
     /// Queues any TLP at the start of `clock`, for scenarios in which the host misbehaves.
     pub fn send_raw(&mut self, clock: u64, header: Header, data: Vec<u8>) {
         let from = u128::from(clock) * u128::from(self.config.rate);
-        self.queue(Waiting { header, cost: self.cost(data.len()), data, from, last_of: None });
+        self.queue(&Waiting { header, cost: cost(data.len()), data, from, last_of: None });
     }
 
     /// Nothing waits and nothing arrives.
@@ -167,6 +167,9 @@ impl Host {
     }
 
     /// Takes a beat that the NIC put on the link in `clock`; `back` counts on its last beat.
+    ///
+    /// # Panics
+    /// Never: a TLP ends only after it has begun.
     pub fn take(&mut self, clock: u64, beat: &TlpBeat, back: u64) {
         if beat.sop {
             let header = [
@@ -224,7 +227,7 @@ impl Host {
         if !self.memory.mapped(read.addr, u64::from(read.len)) {
             self.counts.stray_reads += 1;
             let header = tlp::completion(&Completion { len: 0, left: 0, status: 1, ..*read });
-            self.queue(Waiting { header, data: vec![], cost: self.cost(0), from, last_of: None });
+            self.queue(&Waiting { header, data: vec![], cost: cost(0), from, last_of: None });
             return;
         }
         self.counts.reads += 1;
@@ -234,21 +237,17 @@ impl Host {
             let pad = (addr & 3) as usize;
             let mut data = vec![0; tlp::dws(addr, len) as usize * 4];
             self.memory.read(addr, &mut data[pad..pad + len as usize]);
-            let cost = self.cost(len as usize);
+            let cost = cost(len as usize);
             addr += u64::from(len);
             left -= len;
             let last_of = (left == 0).then_some((read.addr, read.len));
-            self.queue(Waiting { header, data, cost, from, last_of });
+            self.queue(&Waiting { header, data, cost, from, last_of });
         }
-    }
-
-    fn cost(&self, len: usize) -> u128 {
-        (len as u128 + u128::from(OVERHEAD)) * u128::from(BYTE_UNITS)
     }
 
     /// Gives a TLP its exact place on the link and lays out its beats: the last in the first clock
     /// at or after its end, the others two clocks apart before it. At most one TLP ends a clock.
-    fn queue(&mut self, tlp: Waiting) {
+    fn queue(&mut self, tlp: &Waiting) {
         let rate = u128::from(self.config.rate);
         let end = self.free.max(tlp.from) + tlp.cost;
         let first = (tlp.from / rate) as u64 + 1;
@@ -260,7 +259,7 @@ impl Host {
             let end = Moment { clock, back, rate: self.config.rate };
             self.events.push(LinkEvent::Completed { end, addr, len });
         }
-        self.lay_out(clock, &tlp);
+        self.lay_out(clock, tlp);
     }
 
     fn lay_out(&mut self, end: u64, tlp: &Waiting) {
@@ -282,4 +281,9 @@ impl Host {
             self.beats.push_back((end - (2 * after).saturating_sub(1), beat));
         }
     }
+}
+
+/// Link time of a transfer with that much payload, in units (PCI-3).
+fn cost(len: usize) -> u128 {
+    (len as u128 + u128::from(OVERHEAD)) * u128::from(BYTE_UNITS)
 }

@@ -1,5 +1,6 @@
 //! `nicstep`: runs scenarios of the golden NIC model and its RTL.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -111,10 +112,10 @@ impl RunArgs {
     fn again(&self, settings: &Settings) -> String {
         let mut text = format!("nicstep run {} --seed {}", self.scenario.display(), settings.seed);
         if let Some(hdl) = &self.hdl {
-            text += &format!(" --hdl {}", hdl.display());
+            let _ = write!(text, " --hdl {}", hdl.display());
         }
         for (name, value) in &self.parameters {
-            text += &format!(" -G {name}={value}");
+            let _ = write!(text, " -G {name}={value}");
         }
         text
     }
@@ -128,6 +129,7 @@ fn settings(args: &RunArgs) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
+#[allow(clippy::needless_pass_by_value)] // for map_err
 fn tools(e: CheckError) -> Failure {
     let code = match &e {
         CheckError::Build(BuildError::Tool(_)) | CheckError::Rtl(_) => code::TOOLS,
@@ -175,7 +177,9 @@ fn judge(
             let built = build_nic(&args.choice(), &settings.sizes, Compare::All).map_err(tools)?;
             match diagnose(settings, &built, m, waves.as_deref()) {
                 Ok(more) => text += &more,
-                Err(e) => text += &format!("failed to look at the window: {e}\n"),
+                Err(e) => {
+                    let _ = writeln!(text, "failed to look at the window: {e}");
+                }
             }
             Err((code::MISMATCH, format!("{text}To see it again: {again}")))
         }

@@ -280,6 +280,9 @@ impl Source {
 }
 
 /// The share of a class as an exact decimal, from a number or a string.
+///
+/// # Errors
+/// When it is neither, or has more than 18 digits.
 pub fn share(value: &toml::Value) -> Result<Decimal, String> {
     match value {
         toml::Value::Integer(n) => Decimal::parse(&n.to_string()),

@@ -15,6 +15,8 @@ use crate::units::{Rate, Size, Time};
 
 /// Bytes of headers and FCS around a payload (PKT-1).
 pub const WIRE_OVERHEAD: u64 = 78;
+/// Bytes of headers before a payload (PKT-1).
+pub const DATA_HEADER: u64 = 74;
 /// Nominal bytes around a payload (SEG-3).
 pub const NOMINAL_OVERHEAD: u64 = 60;
 /// The largest control frame: a SACK (SACK-1).
@@ -209,12 +211,7 @@ impl Check<'_> {
     }
 
     /// Units a clock of a rate; `most` is what the bus can carry.
-    fn rate(
-        &self,
-        rate: u64,
-        most: u64,
-        rule: &'static str,
-    ) -> Result<u64, (String, &'static str)> {
+    fn rate(rate: u64, most: u64, rule: &'static str) -> Result<u64, (String, &'static str)> {
         let units = u128::from(rate) * u128::from(CLK_PS);
         if rate == 0 || units % 1_000_000_000 != 0 {
             return Err((format!("{rate} bps is not a whole number of units a clock"), rule));
@@ -233,7 +230,7 @@ impl Check<'_> {
         let Some(value) = value else { return Ok(400_000) };
         // At most one frame starts a clock, and the smallest is a cumulative ACK.
         let most = ACK_WIRE * rtl_model::types::BYTE_UNITS;
-        self.rate(value.get_ref().0, most, "PKT-2")
+        Self::rate(value.get_ref().0, most, "PKT-2")
             .map_err(|(what, rule)| self.error(value, "DataRate", what, rule))
     }
 
@@ -244,7 +241,7 @@ impl Check<'_> {
         let lane = bps.map_or(31_520_000_000, |b| b.get_ref().0);
         // At most one TLP starts a clock: 30 B of payload and 34 B of overhead.
         let most = 64 * rtl_model::types::BYTE_UNITS;
-        self.rate(count.saturating_mul(lane), most, "PCI-2").map_err(|(what, rule)| {
+        Self::rate(count.saturating_mul(lane), most, "PCI-2").map_err(|(what, rule)| {
             let span = lanes.map_or_else(|| bps.map_or(0..0, Spanned::span), Spanned::span);
             self.source.error(span, "LaneCount × LaneBps", what, Some(rule))
         })

@@ -9,6 +9,7 @@ use crate::run::{Mode, Run, RunResult};
 const LISTED: usize = 16;
 
 /// What a reader wants to see at once.
+#[allow(clippy::cast_precision_loss)] // a speed to three digits
 pub fn summary(result: &RunResult, run: &Run) -> String {
     let mut out = String::new();
     let seconds = run.wall.as_secs_f64().max(1e-9);

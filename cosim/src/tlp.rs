@@ -41,7 +41,8 @@ pub fn parse(header: &Header) -> Tlp {
     if kind != 0 || fmt > 3 {
         return Tlp::Other;
     }
-    let dws = if header[0] & 0x3ff == 0 { 1024 } else { header[0] & 0x3ff };
+    let length = header[0] & 0x3ff;
+    let dws = if length == 0 { 1024 } else { length };
     let (first, last) = (header[1] & 0xf, header[1] >> 4 & 0xf);
     let (low, high) = gaps(if dws == 1 { first } else { last });
     let low = if dws == 1 { low } else { gaps(first).0 };

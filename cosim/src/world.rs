@@ -16,7 +16,7 @@ use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::Host;
-use crate::settings::{NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
+use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
 use crate::wire::{Assembler, Wire, WireBeat};
 
 /// One NIC with its host and the wire to its port.
@@ -351,7 +351,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
-        (index::OVERHEADS, 74 | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
+        (index::OVERHEADS, DATA_HEADER | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
         (index::EGRESS_POOL0, s.egress[0]),
         (index::EGRESS_POOL1, s.egress[1]),
         (index::INGRESS_POOL0, s.ingress[0]),

@@ -326,7 +326,9 @@ impl<T: Item + Default + Clone> Item for Vec<T> {
         array_layout(self, name, width, out);
     }
     fn write(&self, out: &mut Writer<'_>) {
-        self.iter().for_each(|item| item.write(out));
+        for item in self {
+            item.write(out);
+        }
     }
     fn read(&mut self, width: u32, words: &mut Reader<'_>) -> Result<(), BadBits> {
         self.iter_mut().try_for_each(|item| item.read(width, words))
@@ -340,7 +342,9 @@ impl<T: Item + Default + Clone, const N: usize> Item for [T; N] {
     }
     #[inline]
     fn write(&self, out: &mut Writer<'_>) {
-        self.iter().for_each(|item| item.write(out));
+        for item in self {
+            item.write(out);
+        }
     }
     fn read(&mut self, width: u32, words: &mut Reader<'_>) -> Result<(), BadBits> {
         self.iter_mut().try_for_each(|item| item.read(width, words))

@@ -318,6 +318,9 @@ impl Nic {
 
     /// Writes the image of the outputs and registers that may have changed since the last one, or
     /// of all of them.
+    ///
+    /// # Panics
+    /// When `places` are not those of a NIC.
     pub fn write_image(&mut self, places: &Places, image: &mut [u32], all: bool) {
         let changed = if all { u64::MAX } else { self.changed };
         let read = if all { u64::MAX } else { self.read };

@@ -13,6 +13,9 @@ pub struct Packer {
 
 impl Packer {
     /// Appends the low `width` bits of `value`, above what is there.
+    ///
+    /// # Panics
+    /// Never: a word that is appended to has been started.
     pub fn put(&mut self, value: u64, width: u32) {
         let value = if width < 64 { value & ((1 << width) - 1) } else { value };
         let at = self.bits % 64;
@@ -157,7 +160,6 @@ pub fn read<T: Pack>(words: &mut crate::image::Reader<'_>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::image::{Item, Reader, Wide, Writer};
 
     #[derive(Clone, Copy, Debug, Default, PartialEq, derive::Packed)]

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::fcs;
 use crate::image::Wide;
+use crate::port_tx::{pack, unpack};
 use crate::sizes::Sizes;
 use crate::types::{Beat, Word};
 
@@ -212,7 +213,7 @@ impl Regs {
         let mut beat = i.wire_data;
         if !self.spoilt || bytes < BEAT {
             let mut raw = [0; BEAT as usize];
-            beat.to_bytes(&mut raw);
+            unpack(&beat, &mut raw);
             let size = usize::from(bytes);
             if !self.spoilt {
                 let crc = fcs::after(crc, &raw[..size]);
@@ -223,7 +224,8 @@ impl Regs {
                 }
             }
             if bytes < BEAT {
-                beat = Wide::from_bytes(&raw[..size]);
+                raw[size..].fill(0);
+                beat = pack(&raw);
             }
         }
         let tag = Tag { sop: i.wire_sop, eop: i.wire_eop, good, spoilt: self.spoilt, bytes };
@@ -304,13 +306,15 @@ impl Regs {
             _ => [high, Wide::ZERO],
         };
         let mut bytes = [0; 128];
-        pair[0].to_bytes(&mut bytes[..64]);
-        pair[1].to_bytes(&mut bytes[64..]);
-        let bytes = &bytes[usize::from(shift)..];
+        unpack(&pair[0], &mut bytes[..64]);
+        unpack(&pair[1], &mut bytes[64..]);
+        let bytes = &mut bytes[usize::from(shift)..][..64];
         let tail = tag.bytes.wrapping_sub(4).wrapping_sub(shift) % 64;
-        let size = if cut && tail > 0 { usize::from(tail) } else { 64 };
+        if cut && tail > 0 {
+            bytes[usize::from(tail)..].fill(0);
+        }
         self.word_valid = true;
-        self.word_data = Wide::from_bytes(&bytes[..size]);
+        self.word_data = pack(bytes);
     }
 
     /// A frame event goes out.

@@ -196,6 +196,22 @@ fn before_fcs(left: u16) -> usize {
     usize::from(left).saturating_sub(FCS).min(BEAT)
 }
 
+/// Sets whole 8-byte groups of `out` from a wide value; faster than any number of bytes.
+pub(crate) fn unpack<const N: usize>(wide: &Wide<N>, out: &mut [u8]) {
+    for (group, word) in out.chunks_exact_mut(8).zip(wide.0) {
+        group.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// A wide value from whole 8-byte groups.
+pub(crate) fn pack<const N: usize>(bytes: &[u8]) -> Wide<N> {
+    let mut out = [0; N];
+    for (word, group) in out.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_le_bytes(*group);
+    }
+    Wide(out)
+}
+
 impl Block for Regs {
     type Inputs = Inputs;
     type Outputs = Outputs;
@@ -319,7 +335,7 @@ impl Regs {
             };
             let mut slot = [0; 3 * BEAT / 2];
             for (bytes, word) in slot.chunks_exact_mut(64).zip([&self.residue, pair[0], pair[1]]) {
-                word.to_bytes(bytes);
+                unpack(word, bytes);
             }
             let size = before_fcs(self.join_left);
             beat[..size].copy_from_slice(&slot[usize::from(self.join_shift)..][..size]);
@@ -327,14 +343,14 @@ impl Regs {
         }
         if self.join_sop {
             let mut header = [0; 104];
-            self.join_hdr.to_bytes(&mut header);
+            unpack(&self.join_hdr, &mut header);
             let len = usize::from(self.join_hdr_len).min(header.len());
             beat[..len].copy_from_slice(&header[..len]);
         }
         self.sum_valid = true;
         self.sum_sop = self.join_sop;
         self.sum_left = self.join_left;
-        self.sum_beat = Wide::from_bytes(&beat);
+        self.sum_beat = pack(&beat);
         self.sum_data = self.join_data;
         self.sum_slot = self.join_slot;
     }
@@ -342,7 +358,7 @@ impl Regs {
     /// The sum stage's beat goes to the wire, with as much of the FCS as it holds.
     fn send(&mut self, last: bool) {
         let mut beat = [0; BEAT];
-        self.sum_beat.to_bytes(&mut beat);
+        unpack(&self.sum_beat, &mut beat);
         let size = before_fcs(self.sum_left);
         if size > 0 {
             let crc = if self.sum_sop { fcs::INIT } else { self.crc };
@@ -360,7 +376,7 @@ impl Regs {
         self.wire_sop = self.sum_sop;
         self.wire_eop = last;
         self.wire_bytes = if last { self.sum_left as u8 } else { BEAT as u8 };
-        self.wire_data = Wide::from_bytes(&beat);
+        self.wire_data = pack(&beat);
         self.wire_back = if last { self.end2_back } else { 0 };
         self.gone_data = self.sum_data;
         self.gone_slot = self.sum_slot;

@@ -91,12 +91,17 @@ impl<T: Item + Clone + Default> Ram<T> {
     }
 
     /// Draws every word and the read register from the seed, as hardware that starts unknown.
+    ///
+    /// # Panics
+    /// When some bits are no value of a word.
     pub fn randomize(&mut self, rng: &mut Rng) {
         let words = self.width().div_ceil(32) as usize;
         let top = u32::MAX >> ((32 - self.width() % 32) % 32);
         let mut image = vec![0; words];
         let mut draw = |into: &mut T| {
-            image.iter_mut().for_each(|w| *w = rng.bits() as u32);
+            for word in &mut image {
+                *word = rng.bits() as u32;
+            }
             image[words - 1] &= top;
             into.read(0, &mut Reader::new(&image)).expect("a memory's word takes any bits");
         };

@@ -27,6 +27,9 @@ impl Rng {
     }
 
     /// The next 64 bits.
+    ///
+    /// # Panics
+    /// Never: the generator is made where there is none.
     pub fn bits(&mut self) -> u64 {
         if !matches!(&self.cached, Some((at, _)) if *at == self.index) {
             let mut chacha = ChaCha8Rng::seed_from_u64(self.seed);
