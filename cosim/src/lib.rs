@@ -8,6 +8,7 @@ pub mod fault;
 pub mod host;
 pub mod lockstep;
 pub mod memory;
+pub mod mutants;
 pub mod record;
 pub mod report;
 pub mod run;

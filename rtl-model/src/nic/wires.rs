@@ -1,7 +1,8 @@
 //! The wires between the blocks of the NIC: the twin of the port connections in `hdl/nic.sv`.
 //!
 //! Data moves with its valid: an input that no valid vouches for keeps what it had, and no block
-//! looks at it.
+//! looks at it. Where a ready is made of data it is looked at without its valid, and so it moves
+//! in every clock.
 
 // One line a wire: a function is as long as its part of the NIC has wires.
 #![allow(clippy::too_many_lines)]
@@ -20,11 +21,11 @@ impl Nic {
             i.csr.wr_data = o.doorbell.csr_data;
         }
         i.tlp_parse.rx_valid = o.rx_fifo.out_valid;
+        i.tlp_parse.rx_sop = o.rx_fifo.out_data.sop;
+        i.tlp_parse.rx_eop = o.rx_fifo.out_data.eop;
+        i.tlp_parse.rx_hdr = o.rx_fifo.out_data.hdr;
+        i.tlp_parse.rx_dws = o.rx_fifo.out_data.dws;
         if i.tlp_parse.rx_valid {
-            i.tlp_parse.rx_sop = o.rx_fifo.out_data.sop;
-            i.tlp_parse.rx_eop = o.rx_fifo.out_data.eop;
-            i.tlp_parse.rx_hdr = o.rx_fifo.out_data.hdr;
-            i.tlp_parse.rx_dws = o.rx_fifo.out_data.dws;
             i.tlp_parse.rx_data = o.rx_fifo.out_data.data;
         }
         i.page_fifo.in_valid = o.tlp_parse.page_valid;
@@ -208,9 +209,7 @@ impl Nic {
             i.replay_store.gone_slot = o.port_tx.gone_slot;
         }
         i.payload_fetch.seg_valid = o.tx_scheduler.seg_valid;
-        if i.payload_fetch.seg_valid {
-            i.payload_fetch.seg = o.tx_scheduler.seg;
-        }
+        i.payload_fetch.seg = o.tx_scheduler.seg;
         i.payload_fetch.cpl_valid = o.tlp_parse.cpl_valid;
         if i.payload_fetch.cpl_valid {
             i.payload_fetch.cpl_tag = o.tlp_parse.cpl_tag;
@@ -251,14 +250,14 @@ impl Nic {
             i.tlp_engine.cqe_data = o.completion.cqe_data;
         }
         i.pcie_link.tx_valid = o.tlp_engine.tx_valid;
+        i.pcie_link.tx_first = o.tlp_engine.tx_first;
+        i.pcie_link.tx_kind = o.tlp_engine.tx_kind;
+        i.pcie_link.tx_dws = o.tlp_engine.tx_dws;
+        i.pcie_link.tx_len = o.tlp_engine.tx_len;
         if i.pcie_link.tx_valid {
-            i.pcie_link.tx_first = o.tlp_engine.tx_first;
             i.pcie_link.tx_last = o.tlp_engine.tx_last;
-            i.pcie_link.tx_kind = o.tlp_engine.tx_kind;
             i.pcie_link.tx_hdr = o.tlp_engine.tx_hdr;
-            i.pcie_link.tx_dws = o.tlp_engine.tx_dws;
             i.pcie_link.tx_cost = o.tlp_engine.tx_cost;
-            i.pcie_link.tx_len = o.tlp_engine.tx_len;
             i.pcie_link.tx_data = o.tlp_engine.tx_data;
         }
         i.pcie_link.rhead_valid = o.pcie_reads.out_valid;
@@ -270,9 +269,7 @@ impl Nic {
             i.pcie_link.whead = o.pcie_writes.out_data;
         }
         i.pcie_link.chead_valid = o.pcie_cqes.out_valid;
-        if i.pcie_link.chead_valid {
-            i.pcie_link.chead = o.pcie_cqes.out_data;
-        }
+        i.pcie_link.chead = o.pcie_cqes.out_data;
         i.pcie_reads.in_valid = o.pcie_link.rpush_valid;
         if i.pcie_reads.in_valid {
             i.pcie_reads.in_data = o.pcie_link.rpush;
