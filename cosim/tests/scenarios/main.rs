@@ -1,0 +1,4 @@
+//! Whole scenarios: two NICs, their hosts and the wire, model and RTL.
+
+mod common;
+mod path;
