@@ -213,11 +213,7 @@ pub fn run(
         Mode::ModelOnly => Ok(run_model(world, sink)),
         Mode::Lockstep => {
             let built = build_nic(choice, &settings.sizes, Compare::All)?;
-<<<<<<< HEAD
-            Ok(run_lockstep(Checked::new(world, &built)?, &built, recorder))
-=======
-            run_lockstep(Checked::new(world, &built)?, &built, sink)
->>>>>>> accept
+            Ok(run_lockstep(Checked::new(world, &built)?, &built, sink))
         }
         Mode::RtlOnly => {
             let built = build_nic(choice, &settings.sizes, Compare::Top)?;
