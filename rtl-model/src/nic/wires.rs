@@ -297,9 +297,8 @@ impl Nic {
         i.packet_build.build_rsp_valid = o.qp_table.build_rsp_valid;
         if i.packet_build.build_rsp_valid {
             i.packet_build.build_rsp_qpn = o.qp_table.build_rsp_qpn;
-        }
-        i.packet_build.build_rsp_remote_valid = o.qp_table.build_rsp_remote_valid;
-        if i.packet_build.build_rsp_remote_valid {
+            // The block keeps both, whether the number is known or not.
+            i.packet_build.build_rsp_remote_valid = o.qp_table.build_rsp_remote_valid;
             i.packet_build.build_rsp_remote = o.qp_table.build_rsp_remote;
         }
         i.dat_queue.in_valid = o.packet_build.frame_valid;
