@@ -130,6 +130,7 @@ impl World {
                 sink.event(clock, n, &Event::Arrived { len });
             }
             node.nic.ready(&node.inputs);
+            events(&node.nic, |event| sink.event(clock, n, &event));
         }
     }
 
@@ -191,7 +192,6 @@ impl World {
         let clock = self.clock;
         let node = &mut self.nodes[n];
         let frames = sink.wants_frames();
-        events(&node.nic, |event| sink.event(clock, n, &event));
         let o = &node.nic.o.pcie_link;
         if o.tlp_valid {
             let beat = TlpBeat {
@@ -323,7 +323,7 @@ pub fn ip(address: Ipv4Addr) -> u32 {
 }
 
 /// A locally administered MAC address made of the IPv4 address.
-fn mac(s: &NicSettings) -> u64 {
+pub fn mac(s: &NicSettings) -> u64 {
     0x0200_0000_0000 | u64::from(ip(s.address))
 }
 
