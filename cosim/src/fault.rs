@@ -177,7 +177,7 @@ impl Entry {
                 f = self.packet(0xca, &[0; 4]);
                 f[15] = 12 << 2; // trimmed
             }
-            14 => return self.pfc(),
+            14 => return Self::pfc(),
             _ => {
                 // The sender's number of a QP of its own, and a PSN that is far out of its window.
                 let slot = self.frame.last_slot.to_be_bytes();
@@ -218,7 +218,7 @@ impl Entry {
     }
 
     /// A pause of class 0, which this version counts and passes over.
-    fn pfc(&mut self) -> Vec<u8> {
+    fn pfc() -> Vec<u8> {
         let mut f = PFC_MAC.to_be_bytes()[2..].to_vec();
         f.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08]);
         f.extend(PFC_OPCODE.to_be_bytes());
