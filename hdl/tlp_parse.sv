@@ -202,7 +202,8 @@ module tlp_parse
   // Outputs //
   /////////////
 
-  assign rx_ready_o   = regs_q.state != Rest && !cut && !waits && !two;
+  // Without a beat the bus has no meaning.
+  assign rx_ready_o   = regs_q.state != Rest && !(rx_valid_i && (cut || waits || two));
   assign cpl_valid_o  = regs_q.cpl_valid;
   assign cpl_tag_o    = regs_q.cpl_tag;
   assign cpl_first_o  = regs_q.cpl_first;
@@ -316,6 +317,8 @@ module tlp_parse
   `ASSERT(PageStable_A, page_valid_o && !page_ready_i |=> $stable({page_addr_o, page_len_o,
                                                                    page_full_o}))
   `ASSERT(PageDataStable_A, page_valid_o && !page_ready_i |=> $stable(page_data_o))
+  // Whether a beat would be taken does not hang on a bus that carries none.
+  `ASSERT(ReadyIdle_A, !rx_valid_i && regs_q.state != Rest |-> rx_ready_o)
   // A completion's words follow each other up to its last one.
   `ASSERT(CplFirst_A, cpl_valid_o && cpl_last_o |=> !cpl_valid_o || cpl_first_o)
 

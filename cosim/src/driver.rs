@@ -264,9 +264,9 @@ impl Driver {
                 let at = self.arrived.entry((nic, entry.qpn)).or_default();
                 at.push_back((entry.msn, clock));
             }
-            Cqe::Error => self.refused(entry),
+            Cqe::Error => self.refused(clock, entry, close_delay),
             Cqe::Send => self.sent(clock, entry),
-            Cqe::Wqe => self.completed(clock, nic, entry, close_delay),
+            Cqe::Wqe => self.completed(clock, entry, close_delay),
         }
         self.settle(out);
     }
@@ -276,11 +276,21 @@ impl Driver {
         (id < self.messages.len()).then_some(id)
     }
 
-    fn refused(&mut self, entry: &CqeEntry) {
+    fn refused(&mut self, clock: u64, entry: &CqeEntry, close_delay: u64) {
         *self.refusals.entry(entry.code as u8).or_default() += 1;
-        if let Some(id) = self.message(entry) {
-            self.messages[id].refused = Some(entry.code as u8);
-            self.plans[self.messages[id].entry].open -= 1;
+        let Some(id) = self.message(entry) else { return };
+        self.messages[id].refused = Some(entry.code as u8);
+        let plan = &mut self.plans[self.messages[id].entry];
+        plan.open -= 1;
+        // The next message asks for the QP that this one did not get.
+        plan.asked &= plan.shared.is_some();
+        let (from, to) = (self.messages[id].from, self.messages[id].to);
+        let Some(qpn) = self.messages[id].qpn else { return };
+        if self.retire(clock + close_delay, id, qpn)
+            && let Some(receivers) = self.learned.get(&(from, qpn)).copied()
+            && !self.waits_for_receiver(from, qpn)
+        {
+            self.close_receiver(clock, from, qpn, to, receivers);
         }
     }
 
@@ -296,20 +306,39 @@ impl Driver {
         }
     }
 
-    fn completed(&mut self, clock: u64, nic: usize, entry: &CqeEntry, close_delay: u64) {
+    fn completed(&mut self, clock: u64, entry: &CqeEntry, close_delay: u64) {
         let Some(id) = self.message(entry) else { return };
         self.messages[id].done[1] = Some(clock);
         self.messages[id].qpn = Some(entry.qpn);
         self.unmatched.insert(id);
-        let of_qp = self.live.entry((nic, entry.qpn)).or_default();
+        self.retire(clock + close_delay, id, entry.qpn);
+    }
+
+    /// A message is done with its QP; after the last one the sender's side is closed at `due`.
+    fn retire(&mut self, due: u64, id: usize, qpn: Qpn) -> bool {
+        let nic = self.messages[id].from;
+        let of_qp = self.live.entry((nic, qpn)).or_default();
         of_qp.remove(&id);
         let plan = &self.plans[self.messages[id].entry];
-        let more = plan.settings.one_qp && plan.left > 0;
-        if of_qp.is_empty() && !more {
-            self.live.remove(&(nic, entry.qpn));
-            let due = self.closes.entry(clock + close_delay).or_default();
-            due.push((nic, Wqe::close_sender(entry.qpn)));
+        let last = of_qp.is_empty() && !(plan.settings.one_qp && plan.left > 0);
+        if last {
+            self.live.remove(&(nic, qpn));
+            self.closes.entry(due).or_default().push((nic, Wqe::close_sender(qpn)));
         }
+        last
+    }
+
+    /// Some message of a QP is complete at the sender, its receive completion still to come.
+    fn waits_for_receiver(&self, from: usize, qpn: Qpn) -> bool {
+        let of = |m: &MessageState| m.from == from && m.qpn == Some(qpn);
+        self.unmatched.iter().any(|id| of(&self.messages[*id]))
+    }
+
+    /// The receiver's side of a QP goes too.
+    fn close_receiver(&mut self, due: u64, from: usize, qpn: Qpn, to: usize, receivers: Qpn) {
+        self.arrived.remove(&(to, receivers));
+        self.learned.remove(&(from, qpn));
+        self.closes.entry(due).or_default().push((to, Wqe::close_receiver(receivers)));
     }
 
     /// Matches receive completions to messages; closes the receiver's side once all are matched.
@@ -326,11 +355,9 @@ impl Driver {
             self.messages[id].done[2] = Some(at);
             self.plans[self.messages[id].entry].open -= 1;
             out.push(Action::Check { message: id });
-            if !self.live.contains_key(&(from, qpn)) {
-                self.arrived.remove(&key);
-                self.learned.remove(&(from, qpn));
-                let due = self.closes.entry(clock).or_default();
-                due.push((self.messages[id].to, Wqe::close_receiver(receivers)));
+            if !self.live.contains_key(&(from, qpn)) && !self.waits_for_receiver(from, qpn) {
+                let to = self.messages[id].to;
+                self.close_receiver(clock, from, qpn, to, receivers);
             }
         }
     }

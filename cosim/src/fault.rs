@@ -1,5 +1,7 @@
 //! What hosts and the network do that they should not, drawn from the seed.
 
+use rtl_model::fcs;
+use rtl_model::header::{IP_UDP, PFC_MAC, PFC_OPCODE, UDP_PORT, ip_sum};
 use rtl_model::host_interface::{DOORBELL_PAGE, OP_WRITE, Wqe};
 use rtl_model::rng::Rng;
 use rtl_model::types::Qpn;
@@ -8,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::driver::BAR;
 use crate::scenario::FaultKind;
 use crate::settings::{FaultSettings, Settings};
-use crate::world::Node;
+use crate::tlp::Header;
+use crate::world::{Node, ip, mac};
 
 /// Clocks between two faults of one entry.
 const GAP: u64 = 37;
@@ -26,6 +29,17 @@ struct Entry {
     settings: FaultSettings,
     done: u64,
     rng: Rng,
+    /// What a frame to this NIC says.
+    frame: Addresses,
+}
+
+/// Addresses of the NIC that meets a fault, and of its peer.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Addresses {
+    mac: u64,
+    own: u32,
+    peer: u32,
+    last_slot: u32,
 }
 
 impl Faults {
@@ -35,6 +49,12 @@ impl Faults {
             settings: f.clone(),
             done: 0,
             rng: Rng::new(settings.seed, &format!("fault {n}")),
+            frame: Addresses {
+                mac: mac(&settings.nics[f.nic]),
+                own: ip(settings.nics[f.nic].address),
+                peer: ip(settings.nics[1 - f.nic].address),
+                last_slot: settings.sizes.qps - 1,
+            },
         };
         Self { entries: settings.faults.iter().enumerate().map(entry).collect() }
     }
@@ -66,9 +86,13 @@ impl Entry {
         self.rng.fill(&mut bytes);
         match kind {
             FaultKind::GarbageFrames => node.wire.stray(bytes),
+            FaultKind::NearMisses => {
+                let frame = self.near_miss(n);
+                node.wire.stray(frame);
+            }
             FaultKind::GarbageTlps => {
                 bytes.resize(bytes.len().div_ceil(4) * 4, 0);
-                let header = std::array::from_fn(|_| self.rng.bits() as u32);
+                let header = self.tlp_header(bytes.len() as u32 / 4);
                 node.host.send_raw(clock, header, bytes);
             }
             FaultKind::BadDoorbells => {
@@ -101,4 +125,112 @@ impl Entry {
             }),
         }
     }
+
+    /// A header that is random, but for the type in three of four and the length in half of those.
+    fn tlp_header(&mut self, dws: u32) -> Header {
+        let mut header: Header = std::array::from_fn(|_| self.rng.bits() as u32);
+        if self.rng.percent(75) {
+            let kind = self.rng.pick(&[0x40, 0x60, 0x0a, 0x4a]);
+            // Neither poisoned nor with a long tag, half the time.
+            let odd = if self.rng.percent(50) { 0 } else { header[0] & 0x0088_4000 };
+            header[0] = kind << 24 | odd | header[0] & 0x3ff;
+        }
+        if self.rng.percent(50) {
+            header[0] = header[0] & !0x3ff | dws & 0x3ff;
+        }
+        match header[0] >> 24 {
+            0x40 | 0x60 => header[1] &= !1,
+            0x0a | 0x4a => header[2] |= 1 << 15,
+            _ => {}
+        }
+        header
+    }
+
+    /// A frame to this NIC with one thing wrong.
+    fn near_miss(&mut self, n: u64) -> Vec<u8> {
+        let mut f = self.packet(0xca, &[0; 20]);
+        let any = self.rng.bits();
+        match n % 16 {
+            0 => f[12..14].copy_from_slice(&[0x86, 0xdd]),
+            1 => f[(any % 6) as usize] ^= 1 << (any >> 8 & 7),
+            2 => match any % 4 {
+                0 => f[14] = 0x46,
+                1 => f[14] = 0x65,
+                2 => f[20] |= 0x20,
+                _ => f[23] = 6,
+            },
+            3 => f[24] ^= 1 << (any & 7),
+            4 => f[33] ^= 1 << (any & 7),
+            5 => f[37] ^= 1 << (any & 7),
+            6 => f[42] = 0xc9,
+            7 => f.push(0),
+            8 => {
+                f = sealed(f);
+                f[39] ^= 1; // after its FCS
+                return f;
+            }
+            9 => f.truncate((any % 54) as usize),
+            10 => f[26..30].copy_from_slice(&[10, 9, 8, 7]),
+            11 => {} // a number that nobody has
+            12 => f = self.packet(0xd1, &[0; 4]),
+            13 => {
+                f = self.packet(0xca, &[0; 4]);
+                f[15] = 12 << 2; // trimmed
+            }
+            14 => return Self::pfc(),
+            _ => {
+                // The sender's number of a QP of its own, and a PSN that is far out of its window.
+                let slot = self.frame.last_slot.to_be_bytes();
+                f[47..50].copy_from_slice(&[0x7f, 0xff, slot[3]]);
+                f[50] = 0x40;
+                f[51..54].copy_from_slice(&[0x40, 0, 0]);
+            }
+        }
+        let whole = n % 16 != 3 && f.len() > 34;
+        if whole {
+            f[24..26].fill(0);
+            let sum = !ip_sum(&f[14..34]);
+            f[24..26].copy_from_slice(&sum.to_be_bytes());
+        }
+        sealed(f)
+    }
+
+    /// A packet from the peer for a number that no QP has, its FCS and IPv4 checksum left out.
+    fn packet(&mut self, opcode: u8, rest: &[u8]) -> Vec<u8> {
+        let a = self.frame;
+        let number = [0xff, 0xff, self.rng.bits() as u8];
+        let udp = (8 + 12 + rest.len()) as u16;
+        let mut f = Vec::new();
+        f.extend(&a.mac.to_be_bytes()[2..]);
+        f.extend([2, 0, 0, 0, 0, 9, 8, 0, 0x45, 0x10]);
+        f.extend((20 + udp).to_be_bytes());
+        f.extend([0, 0, 0x40, 0, 64, IP_UDP, 0, 0]);
+        f.extend(a.peer.to_be_bytes());
+        f.extend(a.own.to_be_bytes());
+        f.extend([1, 2]);
+        f.extend(UDP_PORT.to_be_bytes());
+        f.extend(udp.to_be_bytes());
+        f.extend([0, 0, opcode, 0, 0xff, 0xff, 0]);
+        f.extend(number);
+        f.extend([0x80, 0, 0, 0]);
+        f.extend(rest);
+        f
+    }
+
+    /// A pause of class 0, which this version counts and passes over.
+    fn pfc() -> Vec<u8> {
+        let mut f = PFC_MAC.to_be_bytes()[2..].to_vec();
+        f.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08]);
+        f.extend(PFC_OPCODE.to_be_bytes());
+        f.extend([0, 1, 0xff, 0xff]);
+        f.resize(60, 0);
+        sealed(f)
+    }
+}
+
+/// The bytes with their FCS.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let fcs = !fcs::after(fcs::INIT, &bytes);
+    bytes.extend(fcs.to_le_bytes());
+    bytes
 }

@@ -12,11 +12,11 @@ use crate::units::{Decimal, Rate, Size, Time};
 
 /// A scenario that cannot be run.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("{file}:{line}: {key}: {what}{}", rule.map(|r| format!(" ({r})")).unwrap_or_default())]
+#[error("{file}{}: {key}: {what}{}", place(*line), rule.map(|r| format!(" ({r})")).unwrap_or_default())]
 pub struct ScenarioError {
     /// The scenario's path.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1; 0 where there is none.
     pub line: usize,
     /// The key, or what stands in its place.
     pub key: String,
@@ -24,6 +24,11 @@ pub struct ScenarioError {
     pub what: String,
     /// The rule that says so.
     pub rule: Option<&'static str>,
+}
+
+/// A line as it stands behind the file's name.
+fn place(line: usize) -> String {
+    if line == 0 { String::new() } else { format!(":{line}") }
 }
 
 /// Core clock: picoseconds of a clock.
@@ -213,7 +218,11 @@ pub struct Fault {
 pub enum FaultKind {
     /// Frames of random bytes, 0 to 200 of them.
     GarbageFrames,
-    /// TLPs with random headers and 0 to 200 bytes.
+    /// Frames that would be this NIC's, but for one thing wrong in each; all but one kind of them
+    /// have a right FCS.
+    NearMisses,
+    /// TLPs of 0 to 200 bytes whose headers are random, or half right. Completions have tags from
+    /// 128 up, and writes leave a byte out, so that none is taken.
     GarbageTlps,
     /// Doorbell writes with something wrong in each.
     BadDoorbells,

@@ -75,8 +75,7 @@ pub fn layout_hash() -> u64 {
             }
         }
     });
-    let bytes = hash.finalize();
-    u64::from_be_bytes(bytes[..8].try_into().expect("a hash is longer"))
+    hash.finalize().iter().take(8).fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
 impl Snapshot {

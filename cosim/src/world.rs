@@ -345,7 +345,7 @@ pub fn ip(address: Ipv4Addr) -> u32 {
 }
 
 /// A locally administered MAC address made of the IPv4 address.
-fn mac(s: &NicSettings) -> u64 {
+pub fn mac(s: &NicSettings) -> u64 {
     0x0200_0000_0000 | u64::from(ip(s.address))
 }
 

@@ -453,7 +453,9 @@ impl Block for Regs {
 
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
         let two = || self.of_completion(i) && self.fits(i) && !self.half && self.left(i) > HALF_DWS;
-        o.rx_ready = self.state != State::Rest && !self.cut(i) && !self.waits(i) && !two();
+        // Without a beat the bus has no meaning.
+        let stays = i.rx_valid && (self.cut(i) || self.waits(i) || two());
+        o.rx_ready = self.state != State::Rest && !stays;
     }
 
     fn clock(&mut self, i: &Inputs, _o: &Outputs) {

@@ -33,8 +33,10 @@ impl Ratio {
         Self::new(num.parse().expect("digits"), den.parse().expect("digits"))
     }
 
-    fn ceil(self) -> i128 {
-        self.0.div_euclid(self.1) + i128::from(self.0.rem_euclid(self.1) != 0)
+    /// Rounded up to a whole number.
+    fn ceil(self) -> Self {
+        let up = i128::from(self.0.rem_euclid(self.1) != 0);
+        Self(self.0.div_euclid(self.1) + up, 1)
     }
 
     fn at_least(self, other: Self) -> bool {
@@ -282,10 +284,10 @@ fn one_packet(out: &mut Figures) {
     out.insert("mrc.t_first_payload_ns", payload - n(TO_PAYLOAD));
     // Serialisation starts with a whole clock.
     let started = serialised - out["mrc.data_ser_ns"];
-    assert_eq!(started, n(payload.ceil() as u64 + TO_START));
+    assert_eq!(started, payload.ceil() + n(TO_START));
     out.insert("mrc.t_first_ser_end_ns", ideal + out["mrc.data_ser_ns"]);
     assert!(serialised.at_least(out["mrc.t_first_ser_end_ns"]));
-    let delay = n((arrived - n(PORT_TX)).ceil() as u64) - n(serialised.ceil() as u64);
+    let delay = arrived - n(PORT_TX) - serialised.ceil();
     out.insert("uet.link_rtt_us", delay * n(2) / n(1000));
     out.insert("mrc.t_first_at_switch_ns", ideal + out["mrc.data_ser_ns"] + delay);
     assert!(arrived.at_least(out["mrc.t_first_at_switch_ns"]));
@@ -311,7 +313,7 @@ fn one_mebibyte(out: &mut Figures) {
     for (at, (end, bytes, clock)) in ends.iter().enumerate() {
         let exact = ends[0].0 + n(at as u64) * out["mrc.data_ser_ns"];
         assert_eq!(*end, exact, "frame {at} of {bytes} B");
-        assert_eq!(i128::from(*clock), exact.ceil(), "frame {at}");
+        assert_eq!(n(*clock), exact.ceil(), "frame {at}");
     }
     let span = ends[ends.len() - 1].0 - ends[0].0;
     out.insert("mrc.goodput", n(8 * 4096 * (ends.len() as u64 - 1)) / span);

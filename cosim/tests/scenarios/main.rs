@@ -1,5 +1,8 @@
 //! Whole scenarios: two NICs, their hosts and the wire, model and RTL.
 
+mod bad_input;
 mod common;
 mod figures;
+mod frames;
 mod path;
+mod shapes;

@@ -297,6 +297,10 @@ impl Nic {
         i.packet_build.build_rsp_valid = o.qp_table.build_rsp_valid;
         if i.packet_build.build_rsp_valid {
             i.packet_build.build_rsp_qpn = o.qp_table.build_rsp_qpn;
+<<<<<<< HEAD
+=======
+            // The block keeps both, whether the number is known or not.
+>>>>>>> accept
             i.packet_build.build_rsp_remote_valid = o.qp_table.build_rsp_remote_valid;
             i.packet_build.build_rsp_remote = o.qp_table.build_rsp_remote;
         }

@@ -1,0 +1,490 @@
+//! What users, hosts and networks do wrong: each is told or counted by its reason, and what is
+//! right goes on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use cosim::record::Recorder;
+use cosim::settings::Settings;
+use cosim::wire::{Assembler, WireBeat};
+use cosim::world::World;
+
+use crate::common::{PAIR, agrees, lockstep, message, scenario, settings};
+
+fn nicstep(scenario: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nicstep"));
+    command.arg("run").arg(scenario).args(["--model-only"]).args(more);
+    command.output().expect("nicstep runs")
+}
+
+/// Runs a text; gives the exit code and what stands on the error output, the file's folder cut off.
+fn told(text: &str) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bad.toml");
+    fs::write(&path, text).expect("written");
+    let output = nicstep(&path, &[]);
+    let err = String::from_utf8(output.stderr).expect("is text");
+    (output.status.code(), err.replace(&format!("{}/", folder.path().display()), ""))
+}
+
+/// A text with one line wrong: the line, the key, what the message says of it.
+struct Wrong {
+    text: String,
+    line: &'static str,
+    key: &'static str,
+    says: &'static [&'static str],
+}
+
+fn wrong() -> Vec<Wrong> {
+    let head = |line: &'static str, key, says| {
+        let text = scenario(&format!("limit = \"50us\"\n[defaults]\n{line}"), &message("1B", ""));
+        Wrong { text, line, key, says }
+    };
+    let top = |line: &'static str, key, says| {
+        let limit = if line.starts_with("limit") { "" } else { "limit = \"50us\"\n" };
+        Wrong { text: scenario(&format!("{limit}{line}"), &message("1B", "")), line, key, says }
+    };
+    let posted = |line: &'static str, key, says| Wrong {
+        text: scenario("limit = \"50us\"", &message("1B", line)),
+        line,
+        key,
+        says,
+    };
+    let nic = |line: &'static str, key, says| {
+        let pair = PAIR.replacen("name = \"b\"\naddress = \"10.0.0.2\"", line, 1);
+        Wrong { text: format!("limit = \"50us\"\n{pair}"), line: "[[nic]]", key, says }
+    };
+    let egress = "EgressBufferManager";
+    let pools = "EgressBufferManager.PoolAllocationVector";
+    vec![
+        // Keys that do not exist, and values that are no values.
+        head("MMS = 4096", "MMS", &["unknown field `MMS`", "MSS"]),
+        top("limt = \"5us\"", "limt", &["unknown field"]),
+        head("PCIe.Lanes = 16", "PCIe.Lanes", &["unknown field `Lanes`", "LaneCount"]),
+        head("MSS = \"large\"", "MSS", &["invalid type"]),
+        head("MSS = -1", "MSS", &["invalid value"]),
+        head("MSS 4096", "MSS 4096", &[]),
+        // Units.
+        top("limit = \"5KB\"", "limit", &["`5KB` is not a time", "ns"]),
+        head("DataRate = \"400\"", "DataRate", &["`400` is not a rate", "Gbps"]),
+        head("Delay = \"0.0001ns\"", "Delay", &["finer than"]),
+        head("Delay = \"1.5ns\"", "Delay", &["whole number of clocks"]),
+        // Sizes and rates that cannot work.
+        top("limit = \"0ns\"", "limit", &["at least one clock"]),
+        head("MSS = 0", "MSS", &["0 is not from 1 to 8192", "SEG-1"]),
+        head("MSS = 8193", "MSS", &["8193 is not from 1 to 8192", "SEG-1"]),
+        head("MaxPSNRange = 1025", "MaxPSNRange", &["1025 is not from 1 to 1024", "SEG-2"]),
+        head("InitialPSN = 16777216", "InitialPSN", &["0 to 16777215", "QP-4"]),
+        head("MaxCongestionWindow = 0", "MaxCongestionWindow", &["CC-1"]),
+        head("Delay = \"0ns\"", "Delay", &["at least a clock", "PKT-2"]),
+        head("DataRate = \"500Gbps\"", "DataRate", &["more than the bus carries", "PKT-2"]),
+        head("DataRate = \"1bps\"", "DataRate", &["whole number of units", "PKT-2"]),
+        head("PCIe.LaneCount = 33", "LaneCount", &["33 is not from 1 to 32", "PCI-2"]),
+        head("PCIe.LaneBps = \"64Gbps\"", "LaneCount × LaneBps", &["bus carries", "PCI-2"]),
+        head("HostPCIe.RCB = 96", "RCB", &["64 or 128", "PCI-5"]),
+        head("PCIe.TXDataBufferSize = \"511B\"", "TXDataBufferSize", &["511 B", "PCI-4"]),
+        head("PCIe.TXHeaderBufferSize = \"15B\"", "TXHeaderBufferSize", &["15 B", "PCI-4"]),
+        // Pools of the wrong shape.
+        head("EgressBufferManager.PoolAllocationVector = [1]", pools, &["0 and 1", "BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0.5, 0, 0.5]", pools, &["BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0, 1]", pools, &["BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0.5, -0.5]", pools, &["BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0.5, \"x\"]", pools, &["BUF-1"]),
+        head("EgressBufferManager.TotalBufferSize = \"0B\"", "TotalBufferSize", &["BUF-1"]),
+        // Messages and NICs.
+        posted("count = 2\noutstanding = 0", "outstanding", &["0 is not from 1", "QP-2"]),
+        posted("most = \"0B\"", "bytes", &["0 B is not from 1", "QP-2"]),
+        posted("most = \"2147483648B\"", "bytes", &["2147483648 B", "QP-2"]),
+        nic("name = \"a\"\naddress = \"10.0.0.2\"", "name", &["two NICs are called `a`", "QP-1"]),
+        nic("name = \"b\"\naddress = \"10.0.0.1\"", "address", &["have the address", "QP-1"]),
+        nic("name = \"b\"", "address", &["needs an IPv4 address", "QP-1"]),
+        nic("address = \"10.0.0.2\"", "name", &["needs a name", "QP-1"]),
+        // BUF-2: pools that would stop for ever, told at the NIC.
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\n\
+             EgressBufferManager.TotalBufferSize = \"4637B\"",
+            egress,
+            &["data pool of 4173 B < 4174 B", "BUF-2"],
+        ),
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\n\
+             EgressBufferManager.PoolAllocationVector = [0.9, 0.00036]",
+            egress,
+            &["control pool of 92 B < 94 B", "BUF-2"],
+        ),
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\n\
+             IngressBufferManager.TotalBufferSize = \"8MB\"",
+            "IngressBufferManager",
+            &["B of memory", "BUF-2"],
+        ),
+    ]
+}
+
+/// Every refusal is one line: file, line, key, what is wrong, and the rule.
+#[test]
+fn scenario_errors_name_file_line_key_and_rule() {
+    for Wrong { text, line, key, says } in wrong() {
+        let (code, err) = told(&text);
+        assert_eq!(code, Some(2), "{line}: {err}");
+        assert_eq!(err.lines().count(), 1, "{line}: {err}");
+        let wanted = line.lines().last().expect("a line");
+        // Of several like it, the last one: the second NIC.
+        let at = text.lines().collect::<Vec<_>>().iter().rposition(|l| *l == wanted);
+        let key = key.rsplit('.').next().expect("a key");
+        let place = format!("nicstep: bad.toml:{}: ", at.expect("stands in the text") + 1);
+        assert!(err.starts_with(&place), "{line}: {err}\nnot {place}");
+        assert!(err[place.len()..].split(": ").next().expect("a key").ends_with(key), "{err}");
+        for part in says {
+            assert!(err.contains(part), "{line}: {err}\nwithout {part}");
+        }
+    }
+}
+
+#[test]
+fn files_and_nics_that_are_not_there_are_named() {
+    let output = nicstep(Path::new("no/such.toml"), &[]);
+    let err = String::from_utf8(output.stderr).expect("is text");
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.starts_with("nicstep: no/such.toml: ") && err.contains("cannot be read"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+
+    let lonely = "limit = \"50us\"\n[[nic]]\nname = \"a\"\naddress = \"10.0.0.1\"\n";
+    let (code, err) = told(lonely);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("1 NICs: a scenario joins two"), "{err}");
+
+    let stranger = scenario("limit = \"50us\"", &message("1B", "").replace("\"b\"", "\"c\""));
+    let (code, err) = told(&stranger);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains(": to: there is no NIC `c` (QP-1)"), "{err}");
+    let itself = scenario("limit = \"50us\"", &message("1B", "").replace("\"b\"", "\"a\""));
+    let (_, err) = told(&itself);
+    assert!(err.contains(": to: a NIC does not write to itself (QP-1)"), "{err}");
+}
+
+/// A limit that comes too soon: exit code 4, and who waits for what.
+#[test]
+fn a_limit_too_small_says_who_waits() {
+    let text = scenario("limit = \"20us\"", &message("1MiB", ""));
+    let (code, err) = told(&text);
+    assert_eq!(code, Some(4), "{err}");
+    assert!(err.contains("the limit of 20000 clocks came first"), "{err}");
+    assert!(err.contains("message a to b, 1048576 B: SEND_COMPLETE"), "{err}");
+    assert!(err.contains("  a: busy blocks: ") && err.contains("  b: busy blocks: "), "{err}");
+}
+
+type Counts = BTreeMap<String, u64>;
+
+fn add(counts: &mut Counts, reason: &str) {
+    *counts.entry(reason.to_owned()).or_default() += 1;
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b))
+}
+
+/// RX-1 byte by byte, and what becomes of frames that no NIC of the scenario has sent.
+fn frame_reason(f: &[u8], own: [u8; 4], peers: &[[u8; 4]]) -> Option<&'static str> {
+    if f.len() < 58 {
+        return Some("Short");
+    }
+    let (body, fcs) = f.split_at(f.len() - 4);
+    if crc32fast::hash(body).to_le_bytes() != fcs {
+        return Some("Fcs");
+    }
+    match number(&f[12..14]) {
+        0x8808 => return None,
+        0x0800 => {}
+        _ => return Some("EtherType"),
+    }
+    if f[..6] != [&[2, 0][..], &own].concat() {
+        return Some("Mac");
+    }
+    if f[14] != 0x45 || number(&f[20..22]) & 0x3fff != 0 || f[23] != 17 {
+        return Some("IpHeader");
+    }
+    let sum: u64 = f[14..34].chunks(2).map(number).sum();
+    if (sum & 0xffff) + (sum >> 16) != 0xffff {
+        return Some("IpSum");
+    }
+    if f[30..34] != own {
+        return Some("IpAddr");
+    }
+    if number(&f[36..38]) != 4791 {
+        return Some("Port");
+    }
+    let data = [0xc6, 0xc7, 0xc8, 0xca].contains(&f[42]);
+    let trimmed = data && [12, 16].contains(&(f[15] >> 2));
+    let length = match f[42] {
+        _ if trimmed => f.len() == 62,
+        _ if data => (78..=78 + 8192).contains(&f.len()),
+        0xd1 => f.len() == 62,
+        0xdc => f.len() == 94,
+        0xdd => f.len() == 78,
+        0xde => f.len() == 74,
+        _ => return Some("Opcode"),
+    };
+    let datagram = f.len() as u64 - 18;
+    if !length || number(&f[16..18]) != datagram || number(&f[38..40]) != datagram - 20 {
+        return Some("Length");
+    }
+    // What follows hangs on the QPs; these scenarios open none of such numbers.
+    match (number(&f[47..49]), data) {
+        (_, true) if !peers.iter().any(|p| f[26..30] == *p) => Some("Peer"),
+        (0xffff, _) => Some("Qp"),
+        (0x7fff, true) if f[50] & 0x40 != 0 => Some("Psn"),
+        _ => None,
+    }
+}
+
+/// PCI-8, header by header: reasons of `tlp_parse`, and 0x11 for a completion that answers no read.
+/// Gives also whether a write came through, and whether into the doorbell page.
+fn tlp_reasons(header: [u32; 4], dws: u32) -> (Vec<u8>, Option<bool>) {
+    let kind = header[0] >> 24;
+    let length = match (kind & 0x40 != 0, header[0] & 0x3ff) {
+        (false, _) => 0,
+        (true, 0) => 1024,
+        (true, n) => n,
+    };
+    let completion = matches!(kind, 0x0a | 0x4a) && header[0] & (1 << 23 | 1 << 19) == 0;
+    let write = matches!(kind, 0x40 | 0x60);
+    if !completion && !write {
+        return (vec![1], None);
+    }
+    let first = (length <= 32) == (dws <= 32) && length.min(32) == dws.min(32);
+    let addr = if kind == 0x60 { header[3] } else { header[2] } & 0xffc;
+    let mut reasons = Vec::new();
+    if completion && header[2] >> 15 & 1 == 1 {
+        reasons.push(0x11);
+    }
+    if !first {
+        reasons.push(2);
+    } else if write && header[0] >> 14 & 1 == 1 {
+        reasons.push(4);
+    } else if write && addr + 4 * length > 4096 {
+        reasons.push(5);
+    } else if length != dws {
+        reasons.push(2);
+    }
+    let addr = if kind == 0x60 { header[3] } else { header[2] };
+    let through = write && reasons.is_empty();
+    (reasons, through.then_some(addr & 0xf000 == 0x1000))
+}
+
+/// What the ports of one NIC have seen, and what that should count.
+#[derive(Default)]
+struct Expected {
+    frame: Assembler,
+    header: [u32; 4],
+    dws: u32,
+    lengths: BTreeMap<usize, u64>,
+    dropped: Counts,
+    bad: BTreeMap<u8, u64>,
+    /// Writes that came through and are no work request: all, and those in the doorbell page.
+    size: (u64, u64),
+}
+
+impl Expected {
+    fn look(&mut self, world: &World, n: usize) {
+        let i = &world.nodes[n].inputs;
+        let addresses: Vec<_> = world.settings.nics.iter().map(|s| s.address.octets()).collect();
+        if i.wire_valid {
+            let beat = WireBeat {
+                sop: i.wire_sop,
+                eop: i.wire_eop,
+                bytes: i.wire_bytes,
+                data: i.wire_data,
+            };
+            if let Some(frame) = self.frame.beat(&beat) {
+                *self.lengths.entry(frame.len()).or_default() += 1;
+                if let Some(reason) = frame_reason(&frame, addresses[n], &addresses) {
+                    add(&mut self.dropped, reason);
+                }
+            }
+        }
+        if i.rx_valid && world.clock > world.boot {
+            if i.rx.sop {
+                let [low, high] = i.rx.hdr.0;
+                self.header = [low, low >> 32, high, high >> 32].map(|w| w as u32);
+                self.dws = 0;
+            }
+            self.dws += u32::from(i.rx.dws);
+            if i.rx.eop {
+                let (reasons, written) = tlp_reasons(self.header, self.dws);
+                for reason in reasons {
+                    *self.bad.entry(reason).or_default() += 1;
+                }
+                // Whole writes of 64 B are the drivers' and `bad-doorbells`'.
+                let odd = written.filter(|_| self.header[1] & 1 == 0);
+                self.size.0 += u64::from(odd.is_some());
+                self.size.1 += u64::from(odd == Some(true));
+            }
+        }
+    }
+}
+
+/// Runs in lockstep; holds the counters of both NICs against what their ports have seen.
+fn counted(settings: &Settings) -> (World, Recorder, Vec<Expected>) {
+    let mut recorder = Recorder::new(&World::new(settings), None).expect("counts only");
+    let mut seen = vec![Expected::default(), Expected::default()];
+    let checked = lockstep(settings, &mut recorder, |world| {
+        seen.iter_mut().enumerate().for_each(|(n, s)| s.look(world, n));
+    });
+    for (seen, counts) in seen.iter().zip(&recorder.counts) {
+        assert_eq!(seen.dropped, counts.dropped);
+        assert_eq!(seen.bad, counts.bad_tlps);
+    }
+    (checked.world, recorder, seen)
+}
+
+/// Every message that was not refused arrived whole, with one completion of each kind.
+fn all_whole(world: &World) {
+    let driver = &world.driver;
+    let taken = driver.messages.iter().filter(|m| m.refused.is_none());
+    for m in taken.clone() {
+        assert!(m.done.iter().all(Option::is_some), "{m:?}");
+    }
+    assert_eq!(driver.intact as usize, taken.count());
+    assert_eq!((driver.corrupted.len(), driver.stray_entries), (0, 0));
+    for node in &world.nodes {
+        let counts = node.host.counts;
+        assert_eq!((counts.stray_reads, counts.stray_writes, counts.unknown), (0, 0, 0));
+    }
+}
+
+/// Small messages each way, one after the other, beside which the faults come.
+fn beside(build: &str, faults: &str) -> Settings {
+    let one = message("0B", "most = \"6000B\"\ncount = 10\noutstanding = 1\noffset = 3");
+    let other = one.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"");
+    let head = format!("limit = \"200us\"\nbuild = \"{build}\"");
+    settings(&scenario(&head, &format!("{one}{other}{faults}")))
+}
+
+fn fault(nic: &str, kind: &str, count: u64) -> String {
+    format!("[[fault]]\nnic = \"{nic}\"\nkind = \"{kind}\"\ncount = {count}\n")
+}
+
+/// RX-1, RX-3, RX-4, RX-5: frames of every length from 0 to 200, and frames with one thing wrong.
+#[test]
+fn rx_1_bad_frames_are_counted_by_reason_beside_traffic() {
+    for build in ["small", "default"] {
+        let faults =
+            ["a", "b"].map(|n| fault(n, "garbage-frames", 201) + &fault(n, "near-misses", 320));
+        let (world, recorder, seen) = counted(&beside(build, &faults.concat()));
+        all_whole(&world);
+        for (seen, counts) in seen.iter().zip(&recorder.counts) {
+            assert!((0..=200).all(|len| seen.lengths.contains_key(&len)));
+            let reasons: Vec<_> = counts.dropped.keys().map(String::as_str).collect();
+            let wanted = [
+                "EtherType",
+                "Fcs",
+                "IpAddr",
+                "IpHeader",
+                "IpSum",
+                "Length",
+                "Mac",
+                "Opcode",
+                "Peer",
+                "Port",
+                "Psn",
+                "Qp",
+                "Short",
+            ];
+            assert_eq!(reasons, wanted, "{build}");
+        }
+    }
+}
+
+/// PCI-8: TLPs of every length from 0 to 200 B, most of them of types that are taken.
+#[test]
+fn pci_8_bad_tlps_are_counted_by_reason_beside_traffic() {
+    for build in ["small", "default"] {
+        let faults = ["a", "b"].map(|n| fault(n, "garbage-tlps", 804));
+        let (world, recorder, seen) = counted(&beside(build, &faults.concat()));
+        all_whole(&world);
+        let mut reasons = BTreeMap::<u8, u64>::new();
+        for (seen, counts) in seen.iter().zip(&recorder.counts) {
+            assert_eq!(counts.refused.values().sum::<u64>(), seen.size.0, "{build}");
+            assert_eq!(counts.refused.get("Size").copied().unwrap_or(0), seen.size.0, "{build}");
+            reasons.extend(&seen.bad);
+        }
+        assert_eq!(reasons.keys().copied().collect::<Vec<_>>(), [1, 2, 4, 5, 0x11], "{build}");
+        let answered: u64 = seen.iter().map(|s| s.size.1).sum();
+        assert_eq!(world.driver.refusals.values().sum::<u64>(), answered, "{build}");
+    }
+}
+
+/// QP-2: work requests with one thing wrong: each is counted and draws an error completion.
+#[test]
+fn qp_2_bad_doorbells_are_answered_beside_traffic() {
+    for build in ["small", "default"] {
+        let faults = ["a", "b"].map(|n| fault(n, "bad-doorbells", 210));
+        let (world, recorder, _) = counted(&beside(build, &faults.concat()));
+        all_whole(&world);
+        let wanted = [
+            ("Length", 30),
+            ("Opcode", 30),
+            ("Peer", 30),
+            ("Qp", 30),
+            ("Reserved", 30),
+            ("Size", 60),
+        ];
+        let wanted: Counts = wanted.map(|(reason, n)| (reason.to_owned(), n)).into();
+        for counts in &recorder.counts {
+            assert_eq!(counts.refused, wanted, "{build}");
+        }
+        let answers: BTreeMap<u8, u64> =
+            [(1, 120), (2, 60), (3, 60), (4, 60), (5, 60), (6, 60)].into();
+        assert_eq!(world.driver.refusals, answers, "{build}");
+    }
+}
+
+/// All three at once.
+#[test]
+fn every_fault_at_once_leaves_the_traffic_whole() {
+    for build in ["small", "default"] {
+        let kinds = ["garbage-frames", "near-misses", "garbage-tlps", "bad-doorbells"];
+        let faults = ["a", "b"].map(|n| kinds.map(|kind| fault(n, kind, 210)).concat());
+        all_whole(&counted(&beside(build, &faults.concat())).0);
+    }
+}
+
+/// QP-5: with every sender's side open until much later, one more message finds none.
+#[test]
+fn qp_5_a_full_qp_table_refuses() {
+    for (build, qps, close, outstanding) in [("small", 16, "20us", 8), ("default", 256, "60us", 64)]
+    {
+        let head =
+            format!("limit = \"300us\"\nbuild = \"{build}\"\n[defaults]\nCloseDelay = \"{close}\"");
+        let more = format!("count = {}\noutstanding = {outstanding}", qps + 20);
+        let settings = settings(&scenario(&head, &message("1B", &more)));
+        let (run, recorder) = agrees("full table", &settings);
+        all_whole(&run.world);
+        let refused = recorder.counts[0].refused.clone();
+        assert_eq!(refused, [("QpFull".to_owned(), 20)].into(), "{build}");
+        assert_eq!(run.world.driver.refusals, [(7, 20)].into(), "{build}");
+        let sent: Vec<_> = run.world.driver.messages.iter().map(|m| m.refused).collect();
+        assert_eq!(sent.iter().position(Option::is_some), Some(qps), "{build}");
+    }
+}
+
+/// QP-2: with every message entry taken, one more message finds none.
+#[test]
+fn qp_2_a_full_message_table_refuses() {
+    for (build, msgs, delay) in [("small", 16, "3us"), ("default", 1024, "30us")] {
+        let head = format!(
+            "limit = \"300us\"\nbuild = \"{build}\"\n[defaults]\nDelay = \"{delay}\"\n\
+             DataRate = \"20Gbps\"\nMaxCongestionWindow = 100000"
+        );
+        let more = format!("count = {}\none_qp = true", msgs - 5);
+        let two = message("0B", &more).repeat(2);
+        let (run, recorder) = agrees("full table", &settings(&scenario(&head, &two)));
+        all_whole(&run.world);
+        let refused = recorder.counts[0].refused.clone();
+        assert_eq!(refused.keys().collect::<Vec<_>>(), ["MsgFull"], "{build}");
+        assert_eq!(run.world.driver.refusals, [(8, refused["MsgFull"])].into(), "{build}");
+    }
+}
