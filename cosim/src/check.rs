@@ -41,13 +41,15 @@ pub struct RtlChoice {
     pub top: String,
     /// Values of parameters beside the sizes.
     pub parameters: Vec<(String, u64)>,
+    /// Whether the RTL's assertions are checked as well.
+    pub assertions: bool,
 }
 
 impl Default for RtlChoice {
     fn default() -> Self {
         let hdl = std::env::var_os("NICSTEP_HDL")
             .map_or_else(|| verilated::project_root().join("hdl"), PathBuf::from);
-        Self { hdl, top: TOP.into(), parameters: Vec::new() }
+        Self { hdl, top: TOP.into(), parameters: Vec::new(), assertions: false }
     }
 }
 
@@ -62,11 +64,7 @@ pub fn build_nic(choice: &RtlChoice, sizes: &Sizes, compare: Compare) -> Result<
         hdl: choice.hdl.clone(),
         top: choice.top.clone(),
         parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
-        options: Options {
-            optimise: Optimise::Run,
-            compare,
-            assertions: compare != Compare::Nothing,
-        },
+        options: Options { optimise: Optimise::Run, compare, assertions: choice.assertions },
     };
     Ok(build(&tool, &design)?)
 }

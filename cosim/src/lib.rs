@@ -15,6 +15,7 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod settings;
+pub mod snapshot;
 pub mod summary;
 pub mod tlp;
 pub mod units;

@@ -74,6 +74,9 @@ struct RunArgs {
     /// The RTL alone, from the inputs that the model's environment gives; its ports are compared.
     #[arg(long)]
     rtl_only: bool,
+    /// Check the RTL's assertions as well; off unless asked for, since it takes about twice as long.
+    #[arg(long, conflicts_with = "model_only")]
+    assertions: bool,
     /// Folder with the RTL.
     #[arg(long, value_name = "DIR")]
     hdl: Option<PathBuf>,
@@ -121,6 +124,7 @@ impl RunArgs {
             hdl: self.hdl.clone().unwrap_or(default.hdl),
             top: self.top.clone(),
             parameters: self.parameters.clone(),
+            assertions: self.assertions,
         }
     }
 
@@ -129,6 +133,9 @@ impl RunArgs {
         let mut text = format!("nicstep run {} --seed {}", self.scenario.display(), settings.seed);
         if let Some(hdl) = &self.hdl {
             let _ = write!(text, " --hdl {}", hdl.display());
+        }
+        if self.assertions {
+            text += " --assertions";
         }
         for (name, value) in &self.parameters {
             let _ = write!(text, " -G {name}={value}");
@@ -214,6 +221,10 @@ fn judge(
         }
         Outcome::Limit(waits) => {
             let text = format!("the limit of {} clocks came first; waiting:\n  ", settings.limit);
+            Err((code::LIMIT, text + &waits.join("\n  ")))
+        }
+        Outcome::Stuck(waits) => {
+            let text = format!("nothing moves at clock {}; waiting:\n  ", run.world.clock);
             Err((code::LIMIT, text + &waits.join("\n  ")))
         }
         Outcome::Mismatch(m) => {

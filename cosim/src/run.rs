@@ -11,7 +11,7 @@ use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, bu
 use crate::event::{Nowhere, Sink};
 use crate::record::{NicCounts, Recorder, Timed};
 use crate::settings::Settings;
-use crate::world::World;
+use crate::world::{State, World};
 
 /// Clocks between two looks at the progress bar and at whether all is done.
 const BATCH: u64 = 1_024;
@@ -35,6 +35,8 @@ pub enum Outcome {
     Finished,
     /// The limit came first; who waits for what.
     Limit(Vec<String>),
+    /// Nothing moves and nothing is due, and yet not all is done; who waits for what.
+    Stuck(Vec<String>),
     /// The twins differ.
     Mismatch(Box<NicMismatch>),
     /// An assertion of the RTL failed: NIC and text.
@@ -169,6 +171,11 @@ pub struct PortDigest {
 }
 
 impl PortDigest {
+    /// Goes on from the hash of the clocks before.
+    pub fn after(digest: Digest) -> Self {
+        Self { words: Vec::new(), digest }
+    }
+
     /// Adds a clock, after `World::settle`.
     pub fn add(&mut self, world: &World) {
         for node in &world.nodes {
@@ -199,18 +206,18 @@ pub fn run(
     settings: &Settings,
     mode: Mode,
     choice: &RtlChoice,
-    recorder: &mut Recorder,
+    sink: &mut impl Sink,
 ) -> Result<Run, CheckError> {
     let world = World::new(settings);
     match mode {
-        Mode::ModelOnly => Ok(run_model(world, recorder)),
+        Mode::ModelOnly => Ok(run_model(world, sink)),
         Mode::Lockstep => {
             let built = build_nic(choice, &settings.sizes, Compare::All)?;
-            Ok(run_lockstep(Checked::new(world, &built)?, &built, recorder))
+            Ok(run_lockstep(Checked::new(world, &built)?, &built, sink))
         }
         Mode::RtlOnly => {
             let built = build_nic(choice, &settings.sizes, Compare::Top)?;
-            run_rtl(world, &built, recorder)
+            run_rtl(world, &built, sink)
         }
     }
 }
@@ -219,16 +226,14 @@ pub fn run(
 fn drive<E>(
     limit: u64,
     mut step: impl FnMut() -> Result<(), E>,
-    mut look: impl FnMut() -> bool,
-) -> Result<bool, E> {
+    mut look: impl FnMut() -> State,
+) -> Result<State, E> {
     let bar = bar(limit);
     let mut clock = 0;
-    let finished = loop {
-        if look() {
-            break true;
-        }
-        if clock >= limit {
-            break false;
+    let state = loop {
+        let state = look();
+        if state != State::Going || clock >= limit {
+            break state;
         }
         for _ in 0..BATCH.min(limit - clock) {
             step()?;
@@ -237,7 +242,7 @@ fn drive<E>(
         bar.set_position(clock);
     };
     bar.finish_and_clear();
-    Ok(finished)
+    Ok(state)
 }
 
 /// A bar with clocks, simulated time, kHz and time left; nothing where no terminal is.
@@ -248,8 +253,12 @@ fn bar(limit: u64) -> ProgressBar {
     ProgressBar::new(limit).with_style(style)
 }
 
-fn ended(finished: bool, world: &World) -> Outcome {
-    if finished { Outcome::Finished } else { Outcome::Limit(world.waits()) }
+fn ended(state: State, world: &World) -> Outcome {
+    match state {
+        State::Finished => Outcome::Finished,
+        State::Stuck => Outcome::Stuck(world.waits()),
+        State::Going => Outcome::Limit(world.waits()),
+    }
 }
 
 fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
@@ -257,7 +266,7 @@ fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
     let mut ports = PortDigest::default();
     let limit = world.settings.limit;
     let cell = std::cell::RefCell::new(&mut world);
-    let Ok(finished) = drive::<std::convert::Infallible>(
+    let Ok(state) = drive::<std::convert::Infallible>(
         limit,
         || {
             let mut world = cell.borrow_mut();
@@ -266,10 +275,10 @@ fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
             world.edge();
             Ok(())
         },
-        || cell.borrow().finished(),
+        || cell.borrow().state(),
     );
     let wall = start.elapsed();
-    let outcome = ended(finished, &world);
+    let outcome = ended(state, &world);
     let digest = ports.finish(&world);
     Run { outcome, world, compared: Compared::default(), digest, wall }
 }
@@ -286,14 +295,14 @@ fn run_lockstep(checked: Checked, built: &Built, sink: &mut impl Sink) -> Run {
             let mut checked = cell.borrow_mut();
             checked.step_with(sink, |world| ports.add(world))
         },
-        || cell.borrow().world.finished(),
+        || cell.borrow().world.state(),
     );
     let wall = start.elapsed();
     let Checked { world, rtl } = cell.into_inner();
     let outcome = match stopped {
         Err(Stop::Differs(mismatch)) => Outcome::Mismatch(mismatch),
         Err(Stop::Assertion(nic, error)) => Outcome::Assertion(nic, error.to_string()),
-        Ok(finished) => differing_memory(&rtl, &world).unwrap_or_else(|| ended(finished, &world)),
+        Ok(state) => differing_memory(&rtl, &world).unwrap_or_else(|| ended(state, &world)),
     };
     let digest = ports.finish(&world);
     Run { outcome, world, compared, digest, wall }
@@ -317,8 +326,8 @@ fn run_rtl(mut world: World, built: &Built, sink: &mut impl Sink) -> Result<Run,
     let mut expected = vec![0; layout.expected_words];
     let mut ports = PortDigest::default();
     let mut outcome = None;
-    let mut finished = false;
-    while world.clock < world.settings.limit && outcome.is_none() && !finished {
+    let mut state = State::Going;
+    while world.clock < world.settings.limit && outcome.is_none() && state == State::Going {
         world.settle(sink);
         ports.add(&world);
         for (n, (node, rtl)) in world.nodes.iter().zip(&mut rtl).enumerate() {
@@ -333,10 +342,12 @@ fn run_rtl(mut world: World, built: &Built, sink: &mut impl Sink) -> Result<Run,
             }
         }
         world.edge();
-        finished = world.clock.is_multiple_of(BATCH) && world.finished();
+        if world.clock.is_multiple_of(BATCH) {
+            state = world.state();
+        }
     }
     let wall = start.elapsed();
-    let outcome = outcome.unwrap_or_else(|| ended(finished, &world));
+    let outcome = outcome.unwrap_or_else(|| ended(state, &world));
     let compared = Compared::of(layout, world.nodes.len());
     let digest = ports.finish(&world);
     Ok(Run { outcome, world, compared, digest, wall })
@@ -430,6 +441,7 @@ impl Outcome {
         match self {
             Self::Finished => "finished",
             Self::Limit(_) => "limit",
+            Self::Stuck(_) => "stuck",
             Self::Mismatch(_) | Self::Memory(..) => "mismatch",
             Self::Assertion(..) => "assertion",
         }

@@ -34,6 +34,17 @@ pub struct Node {
     arriving: u32,
 }
 
+/// How far a scenario has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Something moves, or is due.
+    Going,
+    /// Every message is complete at both ends, every close written, and nothing moves.
+    Finished,
+    /// Nothing moves and nothing is due: what is not complete never will be.
+    Stuck,
+}
+
 /// A scenario under way.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct World {
@@ -86,12 +97,23 @@ impl World {
         }
     }
 
+    /// Whether all is done, something still moves or is due, or neither.
+    pub fn state(&self) -> State {
+        let quiet = self.clock > self.boot && self.nodes.iter().all(Node::quiet);
+        if !quiet || !self.faults.finished() {
+            State::Going
+        } else if self.driver.finished() {
+            State::Finished
+        } else if self.driver.due(self.boot) == u64::MAX {
+            State::Stuck
+        } else {
+            State::Going
+        }
+    }
+
     /// Every message is complete at both ends, every close written, and nothing moves.
     pub fn finished(&self) -> bool {
-        self.clock > self.boot
-            && self.driver.finished()
-            && self.faults.finished()
-            && self.nodes.iter().all(Node::quiet)
+        self.state() == State::Finished
     }
 
     /// Who waits for what, for a run that does not end.
@@ -130,6 +152,7 @@ impl World {
                 sink.event(clock, n, &Event::Arrived { len });
             }
             node.nic.ready(&node.inputs);
+            events(&node.nic, |event| sink.event(clock, n, &event));
         }
     }
 
@@ -191,7 +214,6 @@ impl World {
         let clock = self.clock;
         let node = &mut self.nodes[n];
         let frames = sink.wants_frames();
-        events(&node.nic, |event| sink.event(clock, n, &event));
         let o = &node.nic.o.pcie_link;
         if o.tlp_valid {
             let beat = TlpBeat {

@@ -76,6 +76,14 @@ impl<'a> Writer<'a> {
         self.at
     }
 
+    /// The next `n` words, to be filled.
+    #[inline]
+    pub fn words(&mut self, n: usize) -> &mut [u32] {
+        let words = &mut self.words[self.at..self.at + n];
+        self.at += n;
+        words
+    }
+
     /// Appends one word.
     #[inline]
     pub fn word(&mut self, word: u32) {
@@ -273,9 +281,9 @@ impl<const N: usize> Item for Wide<N> {
 
     #[inline]
     fn write(&self, out: &mut Writer<'_>) {
-        for word in self.0 {
-            out.word(word as u32);
-            out.word((word >> 32) as u32);
+        for (pair, word) in out.words(2 * N).chunks_exact_mut(2).zip(self.0) {
+            pair[0] = word as u32;
+            pair[1] = (word >> 32) as u32;
         }
     }
 

@@ -8,7 +8,7 @@ mod lists;
 mod wires;
 
 use derive::Image;
-use lists::{blocks, memories};
+use lists::{always, blocks, fifo, memories, never};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
@@ -92,7 +92,7 @@ pub struct Outputs {
 pub struct Places(pub Vec<(usize, usize)>);
 
 macro_rules! structs {
-    ([] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+    ([] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
         /// The blocks' registers.
         #[derive(Clone, Serialize, Deserialize)]
         #[allow(missing_docs)]
@@ -206,7 +206,7 @@ impl Nic {
     pub fn drive(&mut self) {
         let due = if self.sleep && !self.fresh { self.due } else { all() };
         macro_rules! each {
-            ([$s:expr, $due:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+            ([$s:expr, $due:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
                 $(if $due >> $k & 1 == 1 { $s.b.$name.drive(&mut $s.o.$name); })*
             };
         }
@@ -234,7 +234,7 @@ impl Nic {
     /// Third phase: the rising edge.
     pub fn clock(&mut self, _ports: &Inputs) {
         macro_rules! each {
-            ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+            ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
                 $(if !$s.sleep || !$s.b.$name.idle(&$s.i.$name) {
                     $s.b.$name.clock(&$s.i.$name, &$s.o.$name);
                     $s.due |= 1 << $k;
@@ -248,7 +248,7 @@ impl Nic {
     /// Every block is idle with the inputs of the last clock.
     pub fn quiet(&self) -> bool {
         macro_rules! each {
-            ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+            ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
                 true $(&& $s.b.$name.idle(&$s.i.$name))*
             };
         }
@@ -283,7 +283,7 @@ impl Nic {
     pub fn instances(&self, see: &mut dyn FnMut(&str, &dyn Image, &dyn Image)) {
         see("nic", &self.ports(), &());
         macro_rules! each {
-            ([$s:expr, $see:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+            ([$s:expr, $see:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
                 $($see($u, &$s.o.$name, &$s.b.$name);)*
             };
         }
@@ -309,7 +309,7 @@ impl Nic {
     /// The words of a block's inputs, by its name in the RTL; none for another name.
     pub fn inputs_of(&self, instance: &str) -> Vec<u32> {
         macro_rules! each {
-            ([$s:expr, $of:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => {
+            ([$s:expr, $of:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
                 match $of { $($u => $s.i.$name.to_words(),)* _ => Vec::new() }
             };
         }
@@ -328,9 +328,9 @@ impl Nic {
         let mut place = || *places.next().expect("a place for each instance");
         self.ports().write(&mut Writer::new(&mut image[place().0..]));
         macro_rules! each {
-            ([$s:expr, $image:expr, $place:expr, $changed:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) $comb:literal;)*) => { $(
+            ([$s:expr, $image:expr, $place:expr, $changed:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => { $(
                 let (outputs, regs) = $place();
-                if $comb || $changed >> $k & 1 == 1 {
+                if $changed >> $k & 1 == 1 || $comb(&$s.o.$name) {
                     $s.o.$name.write(&mut Writer::new(&mut $image[outputs..]));
                 }
                 if $changed >> $k & 1 == 1 {
@@ -355,7 +355,7 @@ impl Nic {
     pub fn waits(&self) -> Vec<String> {
         let mut out = Vec::new();
         macro_rules! each {
-            ([$s:expr, $out:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out_ty:ty) ($new:expr) $comb:literal;)*) => {
+            ([$s:expr, $out:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out_ty:ty) ($new:expr) ($comb:path);)*) => {
                 $(if !$s.b.$name.idle(&$s.i.$name) { $out.push(stringify!($name)); })*
             };
         }

@@ -3,36 +3,52 @@
 //! As in SystemVerilog the first field is the most significant. In the model such a value stays a
 //! plain struct; its bits are put together only for an image.
 
-/// Collects bits, least significant first.
-#[derive(Debug, Default)]
-pub struct Packer {
-    /// Full and started words.
-    words: Vec<u64>,
-    bits: u32,
+/// Collects bits, least significant first, straight into the words of an image. With widths that
+/// are known when it is compiled only shifts and stores are left of it.
+pub struct Packer<'a> {
+    words: &'a mut [u32],
+    /// The word under way: its low `held` bits.
+    bits: u64,
+    held: u32,
+    at: usize,
 }
 
-impl Packer {
-    /// Appends the low `width` bits of `value`, above what is there.
-    ///
-    /// # Panics
-    /// Never: a word that is appended to has been started.
-    pub fn put(&mut self, value: u64, width: u32) {
-        let value = if width < 64 { value & ((1 << width) - 1) } else { value };
-        let at = self.bits % 64;
-        if at == 0 {
-            self.words.push(value);
-        } else {
-            *self.words.last_mut().expect("started") |= value << at;
-            if at + width > 64 {
-                self.words.push(value >> (64 - at));
-            }
-        }
-        self.bits += width;
+impl<'a> Packer<'a> {
+    /// Starts at bit 0 of `words`.
+    #[inline(always)]
+    pub fn new(words: &'a mut [u32]) -> Self {
+        Self { words, bits: 0, held: 0, at: 0 }
     }
 
-    /// The words so far.
-    pub fn words(&self) -> &[u64] {
-        &self.words
+    /// Appends the low `width` bits of `value`, up to 64, above what is there.
+    #[inline(always)]
+    pub fn put(&mut self, value: u64, width: u32) {
+        if width > 32 {
+            self.part(value & 0xffff_ffff, 32);
+            self.part(value >> 32 & (u64::MAX >> (96 - width)), width - 32);
+        } else {
+            self.part(value & ((1 << width) - 1), width);
+        }
+    }
+
+    #[inline(always)]
+    fn part(&mut self, value: u64, width: u32) {
+        self.bits |= value << self.held;
+        self.held += width;
+        if self.held >= 32 {
+            self.words[self.at] = self.bits as u32;
+            self.at += 1;
+            self.bits >>= 32;
+            self.held -= 32;
+        }
+    }
+
+    /// Writes the word under way, its top bits zero.
+    #[inline(always)]
+    pub fn finish(self) {
+        if self.held > 0 {
+            self.words[self.at] = self.bits as u32;
+        }
     }
 }
 
@@ -67,16 +83,18 @@ pub trait Pack {
     /// Bits it takes.
     fn width(width: u32) -> u32;
     /// Appends its bits.
-    fn pack(&self, width: u32, out: &mut Packer);
+    fn pack(&self, width: u32, out: &mut Packer<'_>);
     /// Takes its bits; bits that are none of its values give its first one.
     fn unpack(width: u32, bits: &mut Unpacker<'_>) -> Self;
 }
 
 impl<T: crate::image::Bits + Default> Pack for T {
+    #[inline(always)]
     fn width(width: u32) -> u32 {
         if width == 0 { T::WIDTH } else { width }
     }
-    fn pack(&self, width: u32, out: &mut Packer) {
+    #[inline(always)]
+    fn pack(&self, width: u32, out: &mut Packer<'_>) {
         out.put(self.to_bits(), Self::width(width));
     }
     fn unpack(width: u32, bits: &mut Unpacker<'_>) -> Self {
@@ -85,10 +103,12 @@ impl<T: crate::image::Bits + Default> Pack for T {
 }
 
 impl<const N: usize> Pack for crate::image::Wide<N> {
+    #[inline(always)]
     fn width(width: u32) -> u32 {
         if width == 0 { 64 * N as u32 } else { width }
     }
-    fn pack(&self, width: u32, out: &mut Packer) {
+    #[inline(always)]
+    fn pack(&self, width: u32, out: &mut Packer<'_>) {
         let mut left = Self::width(width);
         for word in self.0 {
             let now = left.min(64);
@@ -122,6 +142,7 @@ macro_rules! packed_item {
                     elements: None,
                 });
             }
+            #[inline]
             fn write(&self, out: &mut ::rtl_model::image::Writer<'_>) {
                 ::rtl_model::packed::write(self, out);
             }
@@ -139,12 +160,11 @@ macro_rules! packed_item {
 
 /// Writes a packed value as the words of one field.
 #[doc(hidden)]
+#[inline]
 pub fn write<T: Pack>(value: &T, out: &mut crate::image::Writer<'_>) {
-    let mut packer = Packer::default();
+    let mut packer = Packer::new(out.words(T::width(0).div_ceil(32) as usize));
     value.pack(0, &mut packer);
-    for at in 0..T::width(0).div_ceil(32) {
-        out.word((packer.words()[(at / 2) as usize] >> (at % 2 * 32)) as u32);
-    }
+    packer.finish();
 }
 
 /// Reads a packed value from the words of one field.

@@ -166,11 +166,12 @@ impl<T: Item + Clone + Default> Block for RamFifo<T> {
     fn ready(&self, i: &Self::Inputs, o: &mut Self::Outputs) {
         let place = self.sure(self.held > 0 && i.out_ready) < 2;
         let stored = self.stored();
+        let wrote = o.ram_we;
         o.ram_re = stored && place;
         o.ram_we = i.in_valid && self.level < self.depth && (stored || !place);
         if o.ram_we {
             o.ram_wdata.clone_from(&i.in_data);
-        } else {
+        } else if wrote {
             o.ram_wdata = T::default();
         }
     }

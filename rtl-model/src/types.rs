@@ -50,6 +50,7 @@ impl Psn {
 
 impl Bits for Psn {
     const WIDTH: u32 = 24;
+    #[inline]
     fn to_bits(&self) -> u64 {
         u64::from(self.0)
     }
@@ -83,6 +84,7 @@ impl Qpn {
 
 impl Bits for Qpn {
     const WIDTH: u32 = 24;
+    #[inline]
     fn to_bits(&self) -> u64 {
         u64::from(self.0)
     }

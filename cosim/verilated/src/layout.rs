@@ -35,6 +35,9 @@ pub struct Instance {
     /// Output ports without `_o`.
     #[serde(with = "serde_fields")]
     pub outputs: Vec<Field>,
+    /// For each output that is nothing but a field of `regs_q` its index, and the element where the
+    /// field is an array. Such an output is read at its register.
+    pub copies: Vec<Option<(usize, Option<u32>)>>,
     /// The fields of `regs_q`, then `rdata` where the module has an `rdata_q`.
     #[serde(with = "serde_fields")]
     pub regs: Vec<Field>,

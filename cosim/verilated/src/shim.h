@@ -41,6 +41,84 @@ inline void put(T& value, const uint32_t* w) {
   }
 }
 
+// What differs, gathered without a branch: vectors for runs of words, one number for the rest.
+template <class T, size_t N>
+struct Vector {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <size_t N>
+using Words = typename Vector<uint32_t, N>::type;
+
+#define NICSTEP_INLINE inline __attribute__((always_inline))
+
+template <class T>
+NICSTEP_INLINE T at(const void* p) {
+  T value;
+  std::memcpy(&value, p, sizeof(T));
+  return value;
+}
+
+struct Sum {
+  Words<16> wide = {};
+  Words<8> half = {};
+  Words<4> quarter = {};
+  uint64_t rest = 0;
+
+  NICSTEP_INLINE bool any() const {
+    uint32_t bits = 0;
+    for (int n = 0; n < 16; ++n) bits |= wide[n];
+    for (int n = 0; n < 8; ++n) bits |= half[n];
+    for (int n = 0; n < 4; ++n) bits |= quarter[n];
+    return (bits | rest) != 0;
+  }
+};
+
+// `n` elements of type T that lie one behind the other, a word of the image each.
+template <class T>
+NICSTEP_INLINE void narrow(Sum& sum, const char* p, const uint32_t* w, size_t n) {
+  for (; n >= 16; n -= 16, p += 16 * sizeof(T), w += 16) {
+    const auto value = at<typename Vector<T, 16>::type>(p);
+    sum.wide |= __builtin_convertvector(value, Words<16>) ^ at<Words<16>>(w);
+  }
+  if (n >= 8) {
+    const auto value = at<typename Vector<T, 8>::type>(p);
+    sum.half |= __builtin_convertvector(value, Words<8>) ^ at<Words<8>>(w);
+    n -= 8, p += 8 * sizeof(T), w += 8;
+  }
+  if (n >= 4) {
+    const auto value = at<typename Vector<T, 4>::type>(p);
+    sum.quarter |= __builtin_convertvector(value, Words<4>) ^ at<Words<4>>(w);
+    n -= 4, p += 4 * sizeof(T), w += 4;
+  }
+  for (; n != 0; --n, p += sizeof(T), ++w) {
+    uint32_t bits = at<T>(p) ^ *w;
+    asm("" : "+r"(bits));  // or the compiler gathers single fields into vectors, which is slower
+    sum.rest |= bits;
+  }
+}
+
+// Words that lie in memory as in the image.
+NICSTEP_INLINE void words(Sum& sum, const char* p, const uint32_t* w, size_t n) {
+  narrow<uint32_t>(sum, p, w, n);
+}
+
+// The fields from `first` to `last`, `n` elements of `Size` bytes in all. Should there be padding
+// between them, they count as different, and `first_difference` decides.
+template <size_t Size, class First, class Last>
+NICSTEP_INLINE void run(Sum& sum, const First& first, const Last& last, const uint32_t* w, size_t n) {
+  const char* p = reinterpret_cast<const char*>(&first);
+  const char* end = reinterpret_cast<const char*>(&last) + sizeof(Last);
+  if (end - p != static_cast<ptrdiff_t>(n * Size)) {
+    sum.rest |= 1;
+  } else if constexpr (Size == 1) {
+    narrow<uint8_t>(sum, p, w, n);
+  } else if constexpr (Size == 2) {
+    narrow<uint16_t>(sum, p, w, n);
+  } else {
+    words(sum, p, w, n * (Size / 4));
+  }
+}
+
 // Arrays, element after element; those of whole words lie in memory as they do in an image.
 template <class T, size_t N>
 inline bool ne(const VlUnpacked<T, N>& value, const uint32_t* w) {

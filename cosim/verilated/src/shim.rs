@@ -22,7 +22,9 @@ pub fn config(layout: &Layout) -> String {
                 .for_each(|f| mark(if is_rdata(f, instance) { "rdata_q" } else { "regs_q" }));
         }
         if instance.outputs_compared && instance.path.contains('.') {
-            instance.outputs.iter().for_each(|f| mark(&format!("{}_o", f.name)));
+            let outputs = instance.outputs.iter().zip(&instance.copies);
+            let own = outputs.filter(|(_, copied)| !(instance.regs_compared && copied.is_some()));
+            own.for_each(|(f, _)| mark(&format!("{}_o", f.name)));
         }
         if layout.memories.iter().any(|m| m.path == instance.path) {
             mark("mem_q");
@@ -54,8 +56,15 @@ fn variable(layout: &Layout, place: &Place) -> String {
     let instance = &layout.instances[place.instance];
     let field = layout.field(place);
     match place.kind {
-        Kind::Output if place.instance == 0 => format!("top.{}_o", field.name),
-        Kind::Output => flat(&instance.path, &format!("{}_o", field.name)),
+        Kind::Output if place.instance == 0 => format!("root.{}_o", field.name),
+        Kind::Output => match instance.copies[place.field] {
+            Some((register, element)) if instance.regs_compared => {
+                let name = &instance.regs[register].name;
+                let element = element.map_or(String::new(), |n| format!("[{n}]"));
+                flat(&instance.path, &format!("regs_q.__PVT__{name}{element}"))
+            }
+            _ => flat(&instance.path, &format!("{}_o", field.name)),
+        },
         Kind::Register if is_rdata(field, instance) => flat(&instance.path, "rdata_q"),
         Kind::Register => flat(&instance.path, &format!("regs_q.__PVT__{}", field.name)),
     }
@@ -69,6 +78,9 @@ pub fn source(layout: &Layout, sources: &[String]) -> String {
     }
     out.push_str("#include \"shim.h\"\n\nnamespace {\n\n");
     function(&mut out, "void set_inputs(Vtop& top, const uint32_t* w)", &inputs(layout));
+    out.push_str("__attribute__((noinline, cold))\n");
+    let head = "int64_t first_difference(Vtop& top, const uint32_t* w)";
+    function(&mut out, head, &first_difference(layout));
     function(&mut out, "int64_t differs(Vtop& top, const uint32_t* w)", &compare(layout));
     function(&mut out, "void read_all(Vtop& top, uint32_t* w)", &read(layout));
     function(&mut out, "void load_all(Vtop& top, const uint32_t* w)", &load(layout));
@@ -112,7 +124,46 @@ fn inputs(layout: &Layout) -> String {
     out
 }
 
+/// Bytes of a field's element in C++; more than one word counts as words.
+fn element_bytes(field: &Field) -> usize {
+    match field.width {
+        ..=8 => 1,
+        9..=16 => 2,
+        33..=64 => 8,
+        _ => 4,
+    }
+}
+
+/// Elements of that size in a field.
+fn elements(field: &Field) -> usize {
+    let of_words = if field.width > 64 { field.element_words() } else { 1 };
+    of_words * field.elements.unwrap_or(1) as usize
+}
+
+/// All fields at once: the members of a `regs_q` lie in memory in the order of the image, and those
+/// of one size without a gap.
 fn compare(layout: &Layout) -> String {
+    let mut out = "  Sum sum;\n".to_owned();
+    let runs = layout.places.chunk_by(|a, b| {
+        let member = |p: &Place| {
+            let instance = &layout.instances[p.instance];
+            p.kind == Kind::Register && !is_rdata(layout.field(p), instance)
+        };
+        let size = |p: &Place| element_bytes(layout.field(p));
+        a.instance == b.instance && member(a) && member(b) && size(a) == size(b)
+    });
+    for run in runs {
+        let (first, last) = (&run[0], &run[run.len() - 1]);
+        let (size, at) = (element_bytes(layout.field(first)), first.offset);
+        let n: usize = run.iter().map(|p| elements(layout.field(p))).sum();
+        let (from, to) = (variable(layout, first), variable(layout, last));
+        let _ = writeln!(out, "  run<{size}>(sum, {from}, {to}, w + {at}, {n});");
+    }
+    out.push_str("  return sum.any() ? first_difference(top, w) : NICSTEP_EQUAL;\n");
+    out
+}
+
+fn first_difference(layout: &Layout) -> String {
     let mut out = String::new();
     for (n, place) in layout.places.iter().enumerate() {
         let name = variable(layout, place);

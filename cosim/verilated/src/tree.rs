@@ -134,6 +134,14 @@ impl<'a> Tree<'a> {
                 _ => {}
             }
         }
+        new.copies = vec![None; new.outputs.len()];
+        for (output, register, element) in copies(module) {
+            let output = new.outputs.iter().position(|f| f.name == output);
+            let register = new.regs.iter().position(|f| f.name == register);
+            if let (Some(output), Some(register)) = (output, register) {
+                new.copies[output] = Some((register, element));
+            }
+        }
         new.has_rdata = rdata.is_some();
         new.regs.extend(rdata);
         Ok(())
@@ -267,6 +275,35 @@ impl<'a> Tree<'a> {
         }
         Ok(())
     }
+}
+
+/// The outputs that a module assigns from one whole field of `regs_q`: names of port and field, and
+/// the element of an array.
+fn copies(module: &Value) -> Vec<(&str, &str, Option<u32>)> {
+    let assigns = list(module, "stmtsp").iter().filter(|n| text(n, "keyword") == "cont_assign");
+    assigns.filter_map(|n| copy(only(n, "stmtsp")?)).collect()
+}
+
+fn copy(assign: &Value) -> Option<(&str, &str, Option<u32>)> {
+    let output = only(assign, "lhsp").filter(|n| text(n, "type") == "VARREF")?;
+    let output = text(output, "name").strip_suffix("_o")?;
+    let mut from = only(assign, "rhsp")?;
+    let mut element = None;
+    if text(from, "type") == "ARRAYSEL" {
+        let at = only(from, "bitp").filter(|n| text(n, "type") == "CONST")?;
+        let (_, digits) = text(at, "name").split_once("'h")?;
+        element = Some(u32::from_str_radix(digits, 16).ok()?);
+        from = only(from, "fromp")?;
+    }
+    let regs = only(from, "fromp").filter(|_| text(from, "type") == "STRUCTSEL")?;
+    let whole = text(regs, "type") == "VARREF" && text(regs, "name") == "regs_q";
+    whole.then(|| (output, text(from, "name"), element))
+}
+
+/// The only node of a list.
+fn only<'a>(node: &'a Value, key: &str) -> Option<&'a Value> {
+    let nodes = list(node, key);
+    nodes.first().filter(|_| nodes.len() == 1)
 }
 
 /// The variables declared directly in a module (not those of its inner blocks).

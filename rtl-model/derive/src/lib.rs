@@ -71,6 +71,7 @@ fn image_impl(input: &DeriveInput) -> syn::Result<Tokens> {
     Ok(quote! {
         impl #imp ::rtl_model::image::Image for #name #ty #wher {
             fn layout(&self, out: &mut Vec<::rtl_model::image::Field>) { #(#layout)* }
+            #[inline]
             fn write(&self, out: &mut ::rtl_model::image::Writer<'_>) { #(#write)* }
             fn read(&mut self, words: &mut ::rtl_model::image::Reader<'_>)
                 -> Result<(), ::rtl_model::image::BadBits> { #(#read)* Ok(()) }
@@ -96,8 +97,10 @@ fn packed_impl(input: &DeriveInput) -> syn::Result<Tokens> {
     let name = &input.ident;
     Ok(quote! {
         impl ::rtl_model::packed::Pack for #name {
+            #[inline(always)]
             fn width(_width: u32) -> u32 { 0 #(+ #widths)* }
-            fn pack(&self, _width: u32, out: &mut ::rtl_model::packed::Packer) { #(#packs)* }
+            #[inline(always)]
+            fn pack(&self, _width: u32, out: &mut ::rtl_model::packed::Packer<'_>) { #(#packs)* }
             fn unpack(_width: u32, bits: &mut ::rtl_model::packed::Unpacker<'_>) -> Self {
                 #(#unpacks)*
                 Self { #(#idents),* }
@@ -118,6 +121,7 @@ fn enum_impl(input: &DeriveInput) -> syn::Result<Tokens> {
     Ok(quote! {
         impl ::rtl_model::image::Bits for #name {
             const WIDTH: u32 = #width;
+            #[inline]
             fn to_bits(&self) -> u64 { *self as u64 }
             fn from_bits(bits: u64) -> Option<Self> {
                 [#(Self::#idents),*].into_iter().find(|v| *v as u64 == bits)

@@ -1,44 +1,63 @@
 //! The blocks and memories of the NIC, in the order of the path.
 
-/// Every block: number, name, instance, registers, ports, after a reset, and whether some output
-/// hangs on inputs.
+use crate::image::Item;
+use crate::ram_fifo;
+
+/// Some output hangs on inputs.
+pub(super) fn always<T>(_o: &T) -> bool {
+    true
+}
+
+/// Every output comes from registers.
+pub(super) fn never<T>(_o: &T) -> bool {
+    false
+}
+
+/// The memory port hangs on inputs. A FIFO that is idle has it at rest, as it was when its
+/// registers last changed.
+pub(super) fn fifo<T: Item>(o: &ram_fifo::Outputs<T>) -> bool {
+    o.ram_we || o.ram_re
+}
+
+/// Every block: number, name, instance, registers, ports, after a reset, and when an output can
+/// have changed though no register has.
 macro_rules! blocks {
     ($with:ident $(, $more:expr)*) => {
         $with! { [$($more),*]
-            0 csr "u_csr" (csr::Regs) (csr::Inputs) (csr::Outputs) (csr::Regs::reset) false;
-            1 rx_fifo "u_rx_fifo" (RamFifo<TlpBeat>) (ram_fifo::Inputs<TlpBeat>) (ram_fifo::Outputs<TlpBeat>) (|_: &Sizes| RamFifo::new(4096)) true;
-            2 tlp_parse "u_tlp_parse" (tlp_parse::Regs) (tlp_parse::Inputs) (tlp_parse::Outputs) (tlp_parse::Regs::reset) true;
-            3 page_fifo "u_page_fifo" (StreamFifo<PageWrite>) (stream_fifo::Inputs<PageWrite>) (stream_fifo::Outputs<PageWrite>) (|_: &Sizes| StreamFifo::new(4)) false;
-            4 doorbell "u_doorbell" (doorbell::Regs) (doorbell::Inputs) (doorbell::Outputs) (doorbell::Regs::reset) true;
-            5 qp_table "u_qp_table" (qp_table::Regs) (qp_table::Inputs) (qp_table::Outputs) (qp_table::Regs::reset) true;
-            6 window "u_window" (window::Regs) (window::Inputs) (window::Outputs) (window::Regs::reset) true;
-            7 path_select "u_path_select" (path_select::Regs) (path_select::Inputs) (path_select::Outputs) (path_select::Regs::reset) true;
-            8 tx_scheduler "u_tx_scheduler" (tx_scheduler::Regs) (tx_scheduler::Inputs) (tx_scheduler::Outputs) (tx_scheduler::Regs::reset) true;
-            9 replay_store "u_replay_store" (replay_store::Regs) (replay_store::Inputs) (replay_store::Outputs) (replay_store::Regs::reset) true;
-            10 payload_fetch "u_payload_fetch" (payload_fetch::Regs) (payload_fetch::Inputs) (payload_fetch::Outputs) (payload_fetch::Regs::reset) true;
-            11 order_fifo "u_order_fifo" (RamFifo<Segment>) (ram_fifo::Inputs<Segment>) (ram_fifo::Outputs<Segment>) (|sizes: &Sizes| RamFifo::new(sizes.slots)) true;
-            12 tlp_engine "u_tlp_engine" (tlp_engine::Regs) (tlp_engine::Inputs) (tlp_engine::Outputs) (tlp_engine::Regs::reset) true;
-            13 pcie_link "u_pcie_link" (pcie_link::Regs) (pcie_link::Inputs) (pcie_link::Outputs) (pcie_link::Regs::reset) true;
-            14 pcie_reads "u_pcie_reads" (RamFifo<pcie_link::Entry>) (ram_fifo::Inputs<pcie_link::Entry>) (ram_fifo::Outputs<pcie_link::Entry>) (|_: &Sizes| RamFifo::new(1024)) true;
-            15 pcie_writes "u_pcie_writes" (RamFifo<pcie_link::Entry>) (ram_fifo::Inputs<pcie_link::Entry>) (ram_fifo::Outputs<pcie_link::Entry>) (|_: &Sizes| RamFifo::new(1024)) true;
-            16 pcie_cqes "u_pcie_cqes" (RamFifo<pcie_link::CqeEntry>) (ram_fifo::Inputs<pcie_link::CqeEntry>) (ram_fifo::Outputs<pcie_link::CqeEntry>) (|_: &Sizes| RamFifo::new(1024)) true;
-            17 packet_build "u_packet_build" (packet_build::Regs) (packet_build::Inputs) (packet_build::Outputs) (packet_build::Regs::reset) true;
-            18 dat_queue "u_dat_queue" (RamFifo<Frame>) (ram_fifo::Inputs<Frame>) (ram_fifo::Outputs<Frame>) (|sizes: &Sizes| RamFifo::new(sizes.frames)) true;
-            19 ctl_queue "u_ctl_queue" (RamFifo<Frame>) (ram_fifo::Inputs<Frame>) (ram_fifo::Outputs<Frame>) (|sizes: &Sizes| RamFifo::new(sizes.frames)) true;
-            20 egress_arbiter "u_egress_arbiter" (egress_arbiter::Regs) (egress_arbiter::Inputs) (egress_arbiter::Outputs) (egress_arbiter::Regs::reset) true;
-            21 port_tx "u_port_tx" (port_tx::Regs) (port_tx::Inputs) (port_tx::Outputs) (port_tx::Regs::reset) false;
-            22 port_rx "u_port_rx" (port_rx::Regs) (port_rx::Inputs) (port_rx::Outputs) (port_rx::Regs::reset) false;
-            23 packet_parse "u_packet_parse" (packet_parse::Regs) (packet_parse::Inputs) (packet_parse::Outputs) (packet_parse::Regs::reset) false;
-            24 ingress_pool "u_ingress_pool" (ingress_pool::Regs) (ingress_pool::Inputs) (ingress_pool::Outputs) (ingress_pool::Regs::reset) false;
-            25 dat_fifo "u_dat_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) true;
-            26 ctl_fifo "u_ctl_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) true;
-            27 rx_track "u_rx_track" (rx_track::Regs) (rx_track::Inputs) (rx_track::Outputs) (rx_track::Regs::reset) false;
-            28 deliver_fifo "u_deliver_fifo" (RamFifo<Delivery>) (ram_fifo::Inputs<Delivery>) (ram_fifo::Outputs<Delivery>) (|_: &Sizes| RamFifo::new(1024)) true;
-            29 payload_write "u_payload_write" (payload_write::Regs) (payload_write::Inputs) (payload_write::Outputs) (payload_write::Regs::reset) true;
-            30 answer_fifo "u_answer_fifo" (RamFifo<Answer>) (ram_fifo::Inputs<Answer>) (ram_fifo::Outputs<Answer>) (|_: &Sizes| RamFifo::new(1024)) true;
-            31 ack_build "u_ack_build" (ack_build::Regs) (ack_build::Inputs) (ack_build::Outputs) (ack_build::Regs::reset) false;
-            32 ack_take "u_ack_take" (ack_take::Regs) (ack_take::Inputs) (ack_take::Outputs) (ack_take::Regs::reset) false;
-            33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) true;
+            0 csr "u_csr" (csr::Regs) (csr::Inputs) (csr::Outputs) (csr::Regs::reset) (never);
+            1 rx_fifo "u_rx_fifo" (RamFifo<TlpBeat>) (ram_fifo::Inputs<TlpBeat>) (ram_fifo::Outputs<TlpBeat>) (|_: &Sizes| RamFifo::new(4096)) (fifo);
+            2 tlp_parse "u_tlp_parse" (tlp_parse::Regs) (tlp_parse::Inputs) (tlp_parse::Outputs) (tlp_parse::Regs::reset) (always);
+            3 page_fifo "u_page_fifo" (StreamFifo<PageWrite>) (stream_fifo::Inputs<PageWrite>) (stream_fifo::Outputs<PageWrite>) (|_: &Sizes| StreamFifo::new(4)) (never);
+            4 doorbell "u_doorbell" (doorbell::Regs) (doorbell::Inputs) (doorbell::Outputs) (doorbell::Regs::reset) (always);
+            5 qp_table "u_qp_table" (qp_table::Regs) (qp_table::Inputs) (qp_table::Outputs) (qp_table::Regs::reset) (always);
+            6 window "u_window" (window::Regs) (window::Inputs) (window::Outputs) (window::Regs::reset) (always);
+            7 path_select "u_path_select" (path_select::Regs) (path_select::Inputs) (path_select::Outputs) (path_select::Regs::reset) (always);
+            8 tx_scheduler "u_tx_scheduler" (tx_scheduler::Regs) (tx_scheduler::Inputs) (tx_scheduler::Outputs) (tx_scheduler::Regs::reset) (always);
+            9 replay_store "u_replay_store" (replay_store::Regs) (replay_store::Inputs) (replay_store::Outputs) (replay_store::Regs::reset) (always);
+            10 payload_fetch "u_payload_fetch" (payload_fetch::Regs) (payload_fetch::Inputs) (payload_fetch::Outputs) (payload_fetch::Regs::reset) (always);
+            11 order_fifo "u_order_fifo" (RamFifo<Segment>) (ram_fifo::Inputs<Segment>) (ram_fifo::Outputs<Segment>) (|sizes: &Sizes| RamFifo::new(sizes.slots)) (fifo);
+            12 tlp_engine "u_tlp_engine" (tlp_engine::Regs) (tlp_engine::Inputs) (tlp_engine::Outputs) (tlp_engine::Regs::reset) (always);
+            13 pcie_link "u_pcie_link" (pcie_link::Regs) (pcie_link::Inputs) (pcie_link::Outputs) (pcie_link::Regs::reset) (always);
+            14 pcie_reads "u_pcie_reads" (RamFifo<pcie_link::Entry>) (ram_fifo::Inputs<pcie_link::Entry>) (ram_fifo::Outputs<pcie_link::Entry>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            15 pcie_writes "u_pcie_writes" (RamFifo<pcie_link::Entry>) (ram_fifo::Inputs<pcie_link::Entry>) (ram_fifo::Outputs<pcie_link::Entry>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            16 pcie_cqes "u_pcie_cqes" (RamFifo<pcie_link::CqeEntry>) (ram_fifo::Inputs<pcie_link::CqeEntry>) (ram_fifo::Outputs<pcie_link::CqeEntry>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            17 packet_build "u_packet_build" (packet_build::Regs) (packet_build::Inputs) (packet_build::Outputs) (packet_build::Regs::reset) (always);
+            18 dat_queue "u_dat_queue" (RamFifo<Frame>) (ram_fifo::Inputs<Frame>) (ram_fifo::Outputs<Frame>) (|sizes: &Sizes| RamFifo::new(sizes.frames)) (fifo);
+            19 ctl_queue "u_ctl_queue" (RamFifo<Frame>) (ram_fifo::Inputs<Frame>) (ram_fifo::Outputs<Frame>) (|sizes: &Sizes| RamFifo::new(sizes.frames)) (fifo);
+            20 egress_arbiter "u_egress_arbiter" (egress_arbiter::Regs) (egress_arbiter::Inputs) (egress_arbiter::Outputs) (egress_arbiter::Regs::reset) (always);
+            21 port_tx "u_port_tx" (port_tx::Regs) (port_tx::Inputs) (port_tx::Outputs) (port_tx::Regs::reset) (never);
+            22 port_rx "u_port_rx" (port_rx::Regs) (port_rx::Inputs) (port_rx::Outputs) (port_rx::Regs::reset) (never);
+            23 packet_parse "u_packet_parse" (packet_parse::Regs) (packet_parse::Inputs) (packet_parse::Outputs) (packet_parse::Regs::reset) (never);
+            24 ingress_pool "u_ingress_pool" (ingress_pool::Regs) (ingress_pool::Inputs) (ingress_pool::Outputs) (ingress_pool::Regs::reset) (never);
+            25 dat_fifo "u_dat_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            26 ctl_fifo "u_ctl_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            27 rx_track "u_rx_track" (rx_track::Regs) (rx_track::Inputs) (rx_track::Outputs) (rx_track::Regs::reset) (never);
+            28 deliver_fifo "u_deliver_fifo" (RamFifo<Delivery>) (ram_fifo::Inputs<Delivery>) (ram_fifo::Outputs<Delivery>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            29 payload_write "u_payload_write" (payload_write::Regs) (payload_write::Inputs) (payload_write::Outputs) (payload_write::Regs::reset) (always);
+            30 answer_fifo "u_answer_fifo" (RamFifo<Answer>) (ram_fifo::Inputs<Answer>) (ram_fifo::Outputs<Answer>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            31 ack_build "u_ack_build" (ack_build::Regs) (ack_build::Inputs) (ack_build::Outputs) (ack_build::Regs::reset) (never);
+            32 ack_take "u_ack_take" (ack_take::Regs) (ack_take::Inputs) (ack_take::Outputs) (ack_take::Regs::reset) (never);
+            33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) (always);
         }
     };
 }
