@@ -220,7 +220,7 @@ fn random_settings(rng: &mut Rng) -> Inputs {
 impl Around {
     fn inputs(&mut self, ready: u64, rng: &mut Rng) -> Inputs {
         // After every eighth frame a pause, in which the settings may change.
-        let busy = if self.out % 8 == 0 { 3 } else { 75 };
+        let busy = if self.out.is_multiple_of(8) { 3 } else { 75 };
         if self.waiting.is_none() && rng.percent(busy) {
             self.waiting = Some(segment(rng));
         }

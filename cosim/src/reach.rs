@@ -263,7 +263,9 @@ fn lines(field: &Field, missing: &[Missing]) -> Vec<String> {
             }
         }
         let mut sharing: BTreeMap<&Vec<u32>, Vec<u32>> = BTreeMap::new();
-        of_element.iter().for_each(|(e, bits)| sharing.entry(bits).or_default().push(*e));
+        for (element, bits) in &of_element {
+            sharing.entry(bits).or_default().push(*element);
+        }
         for (bits, elements) in sharing {
             let all = elements.len() == field.elements.unwrap_or(1) as usize;
             let elements = runs(elements, |a, b| format!("{a}:{b}"));
