@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use etherparse::{NetHeaders, PacketHeaders, PayloadSlice, TransportHeader};
 use rtl_model::ack_build::{Inputs, Regs};
 use rtl_model::types::{Answer, Frame, Psn, Qpn};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// `mrc.sack_wire` and `mrc.cum_ack_wire`.
 const SACK_WIRE: u16 = 94;
@@ -174,6 +174,7 @@ fn answer(rng: &mut Rng) -> Answer {
 /// ACK-1, SACK-1, SACK-2, BUF-3: every answer draws its frames, the SACK first; none without room.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("ack_build");
     for (seed, sizes) in [(21, Sizes::SMALL), (22, Sizes::DEFAULT), (23, Sizes::DEFAULT)] {
         let mut rng = Rng::new(seed, "ack_build");
         let mut pair =
@@ -196,9 +197,15 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if clock % 512 == 0 {
                 ready = rng.pick(&[0, 25, 75, 100]);
             }
-            // A frame waiting keeps the range it was built with.
+            // A frame waiting keeps the settings it was built with.
             if !i.answer_valid && due.is_empty() && rng.percent(10) {
                 i.cfg_range = rng.pick(&[0, 1, 127, 128, 1023, 1024, 2047]);
+                i.cfg_own_ip = rng.bits() as u32;
+                i.cfg_own_mac = rng.bits() >> 16;
+                i.cfg_hop_mac = rng.bits() >> 16;
+                i.cfg_dscp3 = rng.below(64) as u8;
+                i.cfg_ecn = rng.below(4) as u8;
+                i.cfg_ttl = rng.bits() as u8;
             }
             if !i.answer_valid && rng.percent(75) {
                 i.answer_valid = true;
@@ -221,7 +228,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             let o = pair.clock(&i)?;
             if o.ack_valid && i.ack_ready {
                 assert_eq!(o.ack_dest, i.answer.dest);
-                let port = 256 + rng.below(128) as u16;
+                let port = rng.bits() as u16;
                 rsp_due = Some(port);
                 ports.push_back(port);
             }
@@ -242,5 +249,6 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         }
         assert!(taken > 3000, "{taken} answers in 60,000 clocks");
     }
+    reached.check();
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rtl_model::csr::{Inputs, Outputs, Regs};
 use rtl_model::host_interface::{PEER_MASK, PEERS, REGISTERS, Register, index};
 use rtl_model::image::Image;
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Values at which a register's answer changes, and their neighbours.
 const VALUES: [u64; 16] = [
@@ -148,10 +148,12 @@ fn random(sizes: &Sizes, seed: u64) -> Result<(), Mismatch> {
 
 #[test]
 fn random_writes_agree() -> Result<(), Mismatch> {
+    let reached = Reached::begin("csr");
     for seed in 1..=3 {
         random(&Sizes::DEFAULT, seed)?;
         random(&Sizes::SMALL, seed)?;
     }
+    reached.check();
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rtl_model::doorbell::{Inputs, Outputs, Regs};
 use rtl_model::host_interface::Wqe;
 use rtl_model::types::{Qpn, Refuse, Word};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 fn after_reset(seed: u64) -> Lockstep<Regs> {
     Lockstep::new("doorbell", &Sizes::DEFAULT, Start::Random(seed as u32)).expect("builds")
@@ -154,6 +154,7 @@ fn draw(rng: &mut Rng) -> Page {
             page.addr = page.addr & !0xffff | rng.below(512) << 3;
             page.len = rng.pick(&[8, 8, 8, 4, 12, 64]);
         }
+        6 => rng.fill(&mut page.bytes),
         _ => {}
     }
     page
@@ -384,6 +385,7 @@ impl World {
 /// QP-2, QP-3: every fate of a write, with partners that are ready always, often, seldom.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("doorbell");
     for (seed, ready) in [(1, 100), (2, 75), (3, 25), (4, 75)] {
         let mut world = World::new(seed, ready);
         for clock in 0..30_000 {
@@ -397,6 +399,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         assert!(world.counts.values().all(|n| *n > 4), "{:?}", world.counts);
         assert!(world.counts.len() > 14, "{:?}", world.counts);
     }
+    reached.check();
     Ok(())
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use rtl_model::image::Wide;
 use rtl_model::ingress_pool::{Inputs, Outputs, Regs};
-use rtl_model::types::{Drop, Kind, Parsed, Psn, Word};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use rtl_model::types::{Drop, Kind, Parsed, Psn, Qpn, Word};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Words of the largest payload.
 const FRAME_WORDS: u32 = 128;
@@ -166,16 +167,40 @@ impl Around {
         let words = words.min(self.most);
         // What is not data may have brought words too; they are forgotten.
         let words = if class == 0 || rng.percent(20) { words } else { 0 };
-        let drop = if rng.percent(8) { rng.pick(&[Drop::Fcs, Drop::Length]) } else { Drop::None };
+        let mix = rng.bits();
+        let drop = if rng.percent(8) {
+            rng.pick(&[Drop::Fcs, Drop::Length, Drop::IpAddr])
+        } else {
+            Drop::None
+        };
         let parsed = Parsed {
             kind,
             charge: charge as u16,
+            first: rng.percent(50),
+            last: rng.percent(50),
+            src_ip: rng.bits() as u32,
+            sport: rng.bits() as u16,
+            ce: rng.percent(50),
+            qpn: Qpn(rng.below(1 << 24) as u32),
             psn: Psn(rng.below(1 << 24) as u32),
+            ack_req: rng.percent(50),
+            by_sender: rng.percent(50),
+            rtx: rng.percent(50),
+            msn: rng.bits() as u16,
             raddr: rng.bits(),
-            ..Parsed::default()
+            rkey: rng.bits() as u32,
+            msg_len: rng.bits() as u32,
+            len: rng.below(1 << 14) as u16,
+            word: rng.bits() as u16,
+            ctrl: Wide([rng.bits(), rng.bits(), rng.bits(), rng.bits() >> 32]),
+            cc: rng.bits(),
         };
+        // A word is told by its number, and has every bit both ways.
         let words = (0..words)
-            .map(|n| rtl_model::image::Wide([self.next_word + u64::from(n); 8]))
+            .map(|n| {
+                let number = self.next_word + u64::from(n);
+                Wide(std::array::from_fn(|at| if at % 2 == 0 { number } else { !number } ^ mix))
+            })
             .collect();
         self.next_word += u64::from(FRAME_WORDS);
         Arrival { parsed, drop, words }
@@ -357,6 +382,15 @@ fn traffic(
         }
     }
     Ok(around.seen)
+}
+
+#[test]
+fn random_tests_reach_all() -> Result<(), Mismatch> {
+    let reached = Reached::begin("ingress_pool");
+    buf_4_random_traffic_in_small_pools()?;
+    rx_2_random_traffic_fills_the_ring()?;
+    reached.check();
+    Ok(())
 }
 
 #[test]

@@ -8,9 +8,37 @@ use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use cosim::reach;
+
 pub use cosim::lockstep::{Lockstep, Mismatch, Setup, SetupError, Start};
 pub use rtl_model::rng::Rng;
 pub use rtl_model::sizes::Sizes;
+
+/// What the pairs of a test reach, against `fixtures/reach/X.txt`; see `cosim::reach`.
+pub struct Reached(String);
+
+impl Reached {
+    /// Collects from here on what the pairs of a block reach that this thread makes.
+    pub fn begin(block: &str) -> Self {
+        reach::begin(block);
+        Self(block.to_owned())
+    }
+
+    /// Every register bit and every ready was seen both ways, and every value of an enum, but for
+    /// what the block's file declares. Pairs that are still there do not count.
+    ///
+    /// # Panics
+    /// When something was not reached and is not declared, or the other way round.
+    pub fn check(self) {
+        let Self(block) = self;
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/reach");
+        let declared = fs::read_to_string(path.join(format!("{block}.txt"))).unwrap_or_default();
+        match reach::end().check(&declared) {
+            Ok(summary) => println!("{block}: {summary}"),
+            Err(wrong) => panic!("{block} does not reach what fixtures/reach/ says\n{wrong:?}"),
+        }
+    }
+}
 
 /// A fixture: rows of cells under a heading, one clock a row.
 ///

@@ -6,7 +6,7 @@ use etherparse::{IpNumber, NetSlice, SlicedPacket, TransportSlice};
 use rtl_model::image::Wide;
 use rtl_model::packet_build::{Inputs, Outputs, Regs};
 use rtl_model::types::{Frame, Psn, Qpn, Segment};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 const OWN_QPN: Qpn = Qpn(0x00_0102);
 /// Payload bytes at their borders.
@@ -95,6 +95,7 @@ struct Answers {
     tight: bool,
     port: u16,
     remote: Option<Qpn>,
+    own: Qpn,
 }
 
 /// PKT-1, PKT-3, PKT-5, QP-4, section 12 for one frame, by etherparse and by bytes.
@@ -111,16 +112,18 @@ fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
     let eth =
         sliced.link.as_ref().and_then(etherparse::LinkSlice::ether_payload).expect("Ethernet");
     assert_eq!(eth.ether_type, etherparse::EtherType::IPV4);
-    assert_eq!(wire[..12], [2, 0, 0, 0, 0, 0xfe, 2, 0, 0, 0, 0, 1]);
+    assert_eq!(wire[..6], i.cfg_hop_mac.to_be_bytes()[2..]);
+    assert_eq!(wire[6..12], i.cfg_own_mac.to_be_bytes()[2..]);
     let Some(NetSlice::Ipv4(net)) = &sliced.net else { panic!("IPv4") };
     let ip = net.header().to_header();
     assert_eq!(ip.header_checksum, ip.calc_header_checksum());
     assert_eq!(ip.total_len, frame.len - 18);
     assert_eq!(ip.source, i.cfg_own_ip.to_be_bytes());
-    assert_eq!(ip.destination, [10, 0, 1, seg.dest]);
-    assert_eq!((ip.protocol, ip.time_to_live), (IpNumber::UDP, 64));
+    let peers = i.cfg_peer_ip.0[usize::from(seg.dest) / 2];
+    assert_eq!(ip.destination, ((peers >> (seg.dest % 2 * 32)) as u32).to_be_bytes());
+    assert_eq!((ip.protocol, ip.time_to_live), (IpNumber::UDP, i.cfg_ttl));
     assert_eq!((ip.dont_fragment, ip.identification), (true, 0));
-    assert_eq!(ip.dscp.value(), if i.cfg_trimming { 4 } else { 0 });
+    assert_eq!(ip.dscp.value(), if i.cfg_trimming { i.cfg_dscp1 } else { i.cfg_dscp0 });
     assert_eq!(ip.ecn.value(), i.cfg_ecn);
     let Some(TransportSlice::Udp(udp)) = &sliced.transport else { panic!("UDP") };
     assert_eq!((udp.source_port(), udp.destination_port()), (answers.port, 4_791));
@@ -128,7 +131,7 @@ fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
 
     let bth = udp.payload();
     let opcode = [0xc7, 0xc8, 0xc6, 0xca][usize::from(seg.first) * 2 + usize::from(seg.last)];
-    let qpn = answers.remote.unwrap_or(OWN_QPN).0.to_be_bytes();
+    let qpn = answers.remote.unwrap_or(answers.own).0.to_be_bytes();
     let ack = u8::from(seg.last || answers.tight) << 7;
     let by_sender = u8::from(answers.remote.is_none()) << 6;
     let psn = seg.psn.0.to_be_bytes();
@@ -153,7 +156,7 @@ fn segment(rng: &mut Rng) -> Segment {
         msg: rng.below(1_024) as u16,
         psn: Psn(rng.pick(&PSNS)),
         laddr: rng.bits(),
-        len: rng.pick(&LENGTHS),
+        len: if rng.percent(70) { rng.pick(&LENGTHS) } else { rng.below(8_193) as u16 },
         raddr: rng.bits(),
         rkey: rng.bits() as u32,
         msg_len: rng.bits() as u32,
@@ -195,13 +198,30 @@ struct Around {
     recorded: u64,
     built: u64,
     out: u64,
-    trimming: bool,
-    ecn: u8,
+    settings: Inputs,
+}
+
+/// Any addresses, classes and lifetimes.
+fn random_settings(rng: &mut Rng) -> Inputs {
+    Inputs {
+        cfg_own_ip: rng.bits() as u32,
+        cfg_own_mac: rng.bits() >> 16,
+        cfg_hop_mac: rng.bits() >> 16,
+        cfg_peer_ip: Wide(std::array::from_fn(|_| rng.bits())),
+        cfg_dscp0: rng.below(64) as u8,
+        cfg_dscp1: rng.below(64) as u8,
+        cfg_ecn: rng.below(4) as u8,
+        cfg_trimming: rng.percent(50),
+        cfg_ttl: rng.bits() as u8,
+        ..settings()
+    }
 }
 
 impl Around {
     fn inputs(&mut self, ready: u64, rng: &mut Rng) -> Inputs {
-        if self.waiting.is_none() && rng.percent(75) {
+        // After every eighth frame a pause, in which the settings may change.
+        let busy = if self.out.is_multiple_of(8) { 3 } else { 75 };
+        if self.waiting.is_none() && rng.percent(busy) {
             self.waiting = Some(segment(rng));
         }
         let mut i = Inputs {
@@ -213,11 +233,11 @@ impl Around {
             rec_ready: rng.percent(ready),
             frame_ready: rng.percent(ready),
             query_rsp_tight: rng.percent(50),
-            data_rsp_port: 256 + rng.below(128) as u16,
-            build_rsp_qpn: OWN_QPN,
+            data_rsp_port: rng.bits() as u16,
+            build_rsp_qpn: Qpn(rng.below(1 << 24) as u32),
             build_rsp_remote_valid: rng.percent(50),
             build_rsp_remote: Qpn(rng.below(1 << 24) as u32),
-            ..settings()
+            ..self.settings
         };
         i.query_rsp_valid = self.window.answers();
         i.data_rsp_valid = self.path.answers();
@@ -231,6 +251,7 @@ impl Around {
             }
             if i.build_rsp_valid {
                 answers.remote = i.build_rsp_remote_valid.then_some(i.build_rsp_remote);
+                answers.own = i.build_rsp_qpn;
             }
         }
         i
@@ -280,6 +301,7 @@ impl Around {
 
 #[test]
 fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
+    let reached = Reached::begin("packet_build");
     for seed in 1..=3 {
         let mut rng = Rng::new(u64::from(seed), "packet_build");
         let mut pair = pair(seed);
@@ -287,13 +309,11 @@ fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
         let mut built = 0;
         for clock in 0..24_000 {
             let ready = [100, 75, 25, 0][clock / 500 % 4];
-            let mut i = around.inputs(ready, &mut rng);
             if around.in_work.is_empty() {
                 // Settings stay while a packet is in work: its frame has those it was built with.
-                around.trimming = rng.percent(50);
-                around.ecn = rng.below(4) as u8;
+                around.settings = random_settings(&mut rng);
             }
-            (i.cfg_trimming, i.cfg_ecn) = (around.trimming, around.ecn);
+            let i = around.inputs(ready, &mut rng);
             let out = pair.clock(&i)?;
             around.edge(&i, &out, &mut rng);
             if clock == 12_000 {
@@ -304,6 +324,7 @@ fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
         }
         assert!(built + around.out > 1_000, "{built} frames");
     }
+    reached.check();
     Ok(())
 }
 

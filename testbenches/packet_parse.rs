@@ -10,7 +10,7 @@ use etherparse::{
 use rtl_model::image::Wide;
 use rtl_model::packet_parse::{Inputs, Outputs, Regs};
 use rtl_model::types::{Drop, Kind, Parsed, Psn, Qpn};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 const OWN_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const OWN_IP: [u8; 4] = [10, 0, 0, 1];
@@ -346,6 +346,7 @@ fn any(rng: &mut Rng) -> Inputs {
 
 #[test]
 fn random_traffic_agrees_with_the_oracle() -> Result<(), Mismatch> {
+    let reached = Reached::begin("packet_parse");
     let mut seen = BTreeSet::new();
     for seed in 1..=3 {
         let mut rng = Rng::new(u64::from(seed), "packet_parse");
@@ -372,5 +373,6 @@ fn random_traffic_agrees_with_the_oracle() -> Result<(), Mismatch> {
         }
     }
     assert_eq!(seen.len(), 6 + 10 + 2, "every kind, every reason, PFC and nothing: {seen:?}");
+    reached.check();
     Ok(())
 }

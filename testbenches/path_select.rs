@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rtl_model::path_select::{Inputs, Outputs, Regs};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 fn after_reset(sizes: &Sizes, seed: u32) -> Lockstep<Regs> {
     Lockstep::new("path_select", sizes, Start::Random(seed)).expect("builds")
@@ -68,6 +68,7 @@ impl Counts {
 /// PTH-1, in both sizes, with a reset on the way.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("path_select");
     for (seed, sizes) in [(1, Sizes::SMALL), (2, Sizes::DEFAULT), (3, Sizes::SMALL)] {
         let mut rng = Rng::new(seed, "path_select");
         let mut pair = after_reset(&sizes, seed as u32);
@@ -91,5 +92,6 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             counts.check(out);
         }
     }
+    reached.check();
     Ok(())
 }

@@ -7,8 +7,8 @@ use rtl_model::payload_fetch::{
     BAD_COUNT, BAD_POISON, BAD_STATUS, BAD_TAG, Inputs, Outputs, Record, Regs, SLOT_ROWS,
 };
 use rtl_model::ram_1r1w::Ram;
-use rtl_model::types::{Segment, Word};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use rtl_model::types::{Psn, Segment, Word};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Bytes of the host memory.
 const HOST: usize = 64 * 1024;
@@ -172,8 +172,16 @@ impl Bench {
             slot,
             laddr,
             len,
+            dest: rng.below(64) as u8,
+            group: rng.bits() as u8,
+            msg: rng.below(1_024) as u16,
+            psn: Psn(rng.below(1 << 24) as u32),
+            raddr: rng.bits(),
+            rkey: rng.bits() as u32,
             msg_len: rng.bits() as u32,
-            ..Segment::default()
+            msn: rng.bits() as u16,
+            first: rng.percent(50),
+            last: rng.percent(50),
         })
     }
 
@@ -607,4 +615,13 @@ fn pci_5_a_read_for_each_page() -> Result<(), Mismatch> {
 #[test]
 fn pci_8_a_completion_is_held_against_its_read() -> Result<(), Mismatch> {
     play("payload_fetch/a_completion_is_held_against_its_read.txt")
+}
+
+#[test]
+fn random_tests_reach_all() -> Result<(), Mismatch> {
+    let reached = Reached::begin("payload_fetch");
+    pci_1_pci_5_banks_equal_host_memory_in_issue_order()?;
+    pci_8_faults_are_counted_and_free_their_tag()?;
+    reached.check();
+    Ok(())
 }

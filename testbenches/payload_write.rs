@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use rtl_model::payload_write::{Inputs, Outputs, Regs};
 use rtl_model::ram_1r1w::Ram;
 use rtl_model::types::{Delivery, Qpn, Word};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Bytes of the host memory.
 const HOST: usize = 64 * 1024;
@@ -71,7 +71,8 @@ impl Bench {
         Self {
             pair: Lockstep::new("payload_write", sizes, Start::Random(seed)).expect("builds"),
             ring: words,
-            base: 0x1_2345_0000,
+            // Two bases between which every bit of an address changes.
+            base: [0x0123_4567_89ab_0000, 0xfedc_ba98_7654_0000][seed as usize % 2],
             host: vec![0; HOST],
             want: vec![0; HOST],
             queue: VecDeque::new(),
@@ -242,6 +243,7 @@ fn delivery(bench: &Bench, rng: &mut Rng) -> Delivery {
 /// Random deliveries at the borders, in both builds, in each pace.
 #[test]
 fn pci_5_pci_6_host_memory_equals_the_payloads() -> Result<(), Mismatch> {
+    let reached = Reached::begin("payload_write");
     for (name, sizes) in [("small", Sizes::SMALL), ("default", Sizes::DEFAULT)] {
         let mut rng = Rng::new(0x5eed, &format!("payload_write {name}"));
         for (seed, pace) in (0..).zip(PACES) {
@@ -257,6 +259,7 @@ fn pci_5_pci_6_host_memory_equals_the_payloads() -> Result<(), Mismatch> {
             }
         }
     }
+    reached.check();
     Ok(())
 }
 

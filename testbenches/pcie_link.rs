@@ -12,7 +12,7 @@ use rtl_model::ram_1r1w::{self, Ram};
 use rtl_model::ram_fifo::{self, RamFifo};
 use rtl_model::tlp_engine::{CQE, READ, WRITE};
 use rtl_model::types::{Beat, Word};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// 16 lanes of 31.52 Gbps, in units a clock.
 const RATE: u32 = 504_320;
@@ -645,7 +645,10 @@ fn pci_2_pci_4_pci_6_random_traffic_is_exact() -> Result<(), Mismatch> {
 
 #[test]
 fn random_traffic_agrees_with_slow_queues_and_any_rate() -> Result<(), Mismatch> {
+    let reached = Reached::begin("pcie_link");
     traffic(&Sizes::SMALL, 6, RATE, false)?;
     traffic(&Sizes::DEFAULT, 7, 0xf_ffff, false)?; // more than the rows can carry
-    traffic(&Sizes::DEFAULT, 8, 8_000, false)
+    traffic(&Sizes::DEFAULT, 8, 8_000, false)?;
+    reached.check();
+    Ok(())
 }

@@ -7,7 +7,7 @@ use rtl_model::image::Wide;
 use rtl_model::port_rx::{Inputs, Outputs, Regs};
 use rtl_model::port_tx;
 use rtl_model::types::{Beat, Frame};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 use crate::port_tx::{Banks, RATES, Source, draw, model_clock, on_the_wire};
 
@@ -424,5 +424,17 @@ fn pause_frame_is_right() -> Result<(), Mismatch> {
         row.expect("len", o.frame_len);
         row.expect("fcs_ok", u8::from(o.frame_fcs_ok));
     }
+    Ok(())
+}
+
+#[test]
+fn random_tests_reach_all() -> Result<(), Mismatch> {
+    let reached = Reached::begin("port_rx");
+    what_port_tx_sends_comes_back()?;
+    short_frames_come_back_to_back()?;
+    broken_frames_are_told()?;
+    a_flood_is_survived()?;
+    long_frames_stop_at_the_limit()?;
+    reached.check();
     Ok(())
 }

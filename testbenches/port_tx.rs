@@ -8,7 +8,7 @@ use rtl_model::image::Wide;
 use rtl_model::port_tx::{Inputs, Outputs, Regs};
 use rtl_model::ram_1r1w::Ram;
 use rtl_model::types::{BYTE_UNITS, Frame, Word};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Clocks from an end event to the last beat.
 const LATENCY: u64 = 3;
@@ -284,10 +284,13 @@ fn random(sizes: &Sizes, seed: u32) -> Result<(), Mismatch> {
 /// PKT-1, PKT-2: every byte and every clock of what leaves, at each pace.
 #[test]
 fn random_frames_leave_whole_and_in_time() -> Result<(), Mismatch> {
+    let reached = Reached::begin("port_tx");
     for seed in 1..=3 {
         random(&Sizes::SMALL, seed)?;
     }
-    random(&Sizes::DEFAULT, 4)
+    random(&Sizes::DEFAULT, 4)?;
+    reached.check();
+    Ok(())
 }
 
 /// PKT-2: the shortest frames, one each 1.24 clocks at 400 Gbps and one a clock at 496.

@@ -8,7 +8,7 @@ use rtl_model::image::Wide;
 use rtl_model::qp_table::{CLOSE, Ctx, Inputs, OPEN, Outputs, POST, Regs};
 use rtl_model::ram_1r1w::Ram;
 use rtl_model::types::{Psn, Qpn};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Both sides and their memory, which starts with random contents.
 struct Bench {
@@ -498,11 +498,13 @@ fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
 /// QP-1, QP-5, SCH-1: every request against the plain table.
 #[test]
 fn random_requests_agree() -> Result<(), Mismatch> {
+    let reached = Reached::begin("qp_table");
     for seed in 1..=3 {
         random(&Sizes::SMALL, seed, true)?;
         random(&Sizes::SMALL, seed + 3, false)?;
         random(&Sizes::DEFAULT, seed + 6, seed % 2 == 0)?;
     }
+    reached.check();
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use derive::Image;
 use rtl_model::block::Block;
 use rtl_model::image::{BadBits, Field, Image, Item, Reader, Writer};
 use rtl_model::ram_1r1w::{Inputs, Ram};
-use testbenches::{Lockstep, Mismatch, Rng, Setup, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Setup, Sizes, Start, Table};
 
 /// Words in the cell under test.
 const DEPTH: usize = 32;
@@ -81,6 +81,7 @@ fn old_word_first() -> Result<(), Mismatch> {
 
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("ram_1r1w");
     let mut rng = Rng::new(0x5eed, "ram_1r1w");
     let mut pair = loaded();
     for _ in 0..100_000 {
@@ -97,6 +98,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
     }
     let words = pair.regs().0.dump();
     assert_eq!(pair.rtl().read_memory(0), words, "whole contents");
+    reached.check();
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use rtl_model::block::Block;
 use rtl_model::image::{BadBits, Field, Image, Reader, Writer};
 use rtl_model::ram_1r1w::{self, Ram};
 use rtl_model::ram_fifo::{Inputs, Outputs, RamFifo};
-use testbenches::{Lockstep, Mismatch, Rng, Setup, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Setup, Sizes, Start, Table};
 
 /// How often the producer has an entry and the consumer takes one, in percent, for some clocks
 /// each: full, empty, and everything between.
@@ -132,12 +132,14 @@ fn agrees_with_a_queue<const D: u32>(seed: u32) -> Result<(), Mismatch> {
 
 #[test]
 fn depths_1_2_3_4_are_queues() -> Result<(), Mismatch> {
+    let reached = Reached::begin("ram_fifo");
     for seed in 1..=2 {
         agrees_with_a_queue::<1>(seed)?;
         agrees_with_a_queue::<2>(seed)?;
         agrees_with_a_queue::<3>(seed)?;
         agrees_with_a_queue::<4>(seed)?;
     }
+    reached.check();
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use rtl_model::image::Item;
 use rtl_model::ram_1r1w::{self, Ram};
 use rtl_model::replay_store::{Inputs, Outputs, Record, Regs, SlotWord};
 use rtl_model::types::Psn;
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// PSNs that QPs start from: they wrap, modulo PSNS and modulo 2^24.
 const FIRST_PSNS: [u32; 4] = [0, 0xff_fffe, 127, 1023];
@@ -307,6 +307,7 @@ const PACES: [Pace; 5] = [
 /// PKT-6, SEG-5: no slot twice, none lost; both sizes, with a reset on the way.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("replay_store");
     for (seed, sizes, clocks) in [(1, Sizes::SMALL, 3_000), (2, Sizes::DEFAULT, 3_500)] {
         let mut bench = Bench::new(sizes, seed);
         let mut wraps = 0;
@@ -336,5 +337,6 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         }
         assert_eq!(bench.handed - before, sizes.slots);
     }
+    reached.check();
     Ok(())
 }

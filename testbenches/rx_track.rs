@@ -7,7 +7,7 @@ use rtl_model::image::Wide;
 use rtl_model::ram_1r1w::{self, Ram};
 use rtl_model::rx_track::{Inputs, Outputs, Peer, Regs, Side, State};
 use rtl_model::types::{Answer, Delivery, Drop, Kind, Parsed, Psn, Qpn};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Differences from the cumulative PSN where the judgement changes, and their neighbours.
 const BORDERS: [u32; 9] =
@@ -689,7 +689,7 @@ impl Traffic {
         let kinds = [Kind::Trimmed, Kind::Trimmed, Kind::Trimmed, Kind::Probe, Kind::Ack];
         let kind = if rng.percent(90) { Kind::Data } else { rng.pick(&kinds) };
         let any = rng.bits();
-        let len = rng.pick(&LENGTHS);
+        let len = if rng.percent(80) { rng.pick(&LENGTHS) } else { rng.below(8_193) as u16 };
         Parsed {
             kind,
             first: rng.percent(30),
@@ -776,6 +776,7 @@ impl Traffic {
 /// reset in the middle; the plain receiver holds against every event, delivery and answer.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("rx_track");
     for (sizes, seed, clocks) in
         [(Sizes::SMALL, 11, 150_000), (Sizes::SMALL, 12, 150_000), (Sizes::DEFAULT, 13, 200_000)]
     {
@@ -788,5 +789,6 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         }
         assert!(sizes.qps > 16 || drops[Drop::QpFull as usize] > 0, "a small table is full");
     }
+    reached.check();
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rtl_model::block::Block;
 use rtl_model::image::{BadBits, Field, Image, Reader, Writer};
 use rtl_model::stream_fifo::{Inputs, Outputs, StreamFifo};
-use testbenches::{Lockstep, Mismatch, Rng, Setup, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Setup, Sizes, Start, Table};
 
 /// How often the producer has an entry and the consumer takes one, in percent, for some clocks
 /// each: full, empty, and everything between.
@@ -106,12 +106,14 @@ fn agrees_with_a_queue<const D: usize>(seed: u32) -> Result<(), Mismatch> {
 
 #[test]
 fn depths_1_2_3_4_are_queues() -> Result<(), Mismatch> {
+    let reached = Reached::begin("stream_fifo");
     for seed in 1..=2 {
         agrees_with_a_queue::<1>(seed)?;
         agrees_with_a_queue::<2>(seed)?;
         agrees_with_a_queue::<3>(seed)?;
         agrees_with_a_queue::<4>(seed)?;
     }
+    reached.check();
     Ok(())
 }
 

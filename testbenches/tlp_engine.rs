@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rtl_model::image::Wide;
 use rtl_model::tlp_engine::{CQE, Inputs, Outputs, READ, Regs, WRITE};
 use rtl_model::types::Word;
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Addresses around the borders: 4 GiB, a page, a DW.
 const ADDRESSES: [u64; 8] = [
@@ -183,7 +183,8 @@ impl Sources {
     fn address(rng: &mut Rng, len: u16) -> u64 {
         let room = 4096 - u64::from(len);
         let offset = if rng.percent(60) { rng.below(4) } else { rng.below(4096) };
-        (rng.pick(&ADDRESSES) & !0xfff) + offset.min(room)
+        let page = if rng.percent(70) { rng.pick(&ADDRESSES) } else { rng.bits() };
+        (page & !0xfff) + offset.min(room)
     }
 
     /// New TLPs, in `busy` percent of the clocks for each source.
@@ -191,7 +192,11 @@ impl Sources {
         let i = &mut self.i;
         if !i.rd_valid && rng.percent(busy) {
             i.rd_valid = true;
-            i.rd_len = if rng.percent(30) { rng.pick(&READ_LENGTHS) } else { rng.pick(&LENGTHS) };
+            i.rd_len = match rng.below(10) {
+                0..3 => rng.pick(&READ_LENGTHS),
+                3..5 => rng.between(1, 4096) as u16,
+                _ => rng.pick(&LENGTHS),
+            };
             i.rd_addr = Self::address(rng, i.rd_len);
             i.rd_tag = rng.bits() as u8;
             let hdr = port(&request(false, i.rd_addr, i.rd_len, i.rd_tag, i.cfg_rid));
@@ -213,7 +218,8 @@ impl Sources {
             self.wanted[usize::from(CQE)].push_back(tlp);
         }
         if !i.wr_valid && self.write.is_empty() && rng.percent(busy) {
-            i.wr_len = rng.pick(&LENGTHS);
+            let any = rng.between(1, 512) as u16;
+            i.wr_len = if rng.percent(80) { rng.pick(&LENGTHS) } else { any };
             i.wr_addr = Self::address(rng, i.wr_len);
             let bytes = request(true, i.wr_addr, i.wr_len, 0, i.cfg_rid);
             let dws = u16::from_be_bytes([bytes[2], bytes[3]]);
@@ -319,7 +325,10 @@ fn traffic(sizes: &Sizes, seed: u32) -> Result<(), Mismatch> {
 
 #[test]
 fn pci_2_pci_3_pci_5_random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("tlp_engine");
     traffic(&Sizes::SMALL, 1)?;
     traffic(&Sizes::DEFAULT, 2)?;
-    traffic(&Sizes::DEFAULT, 3)
+    traffic(&Sizes::DEFAULT, 3)?;
+    reached.check();
+    Ok(())
 }

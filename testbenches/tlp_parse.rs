@@ -7,7 +7,7 @@ use rtl_model::image::Wide;
 use rtl_model::tlp_parse::{
     BAD_ADDRESS, BAD_LENGTH, BAD_ORDER, BAD_POISON, BAD_TYPE, Inputs, Outputs, Regs,
 };
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Length fields at which the beats, halves and lines of a completion change.
 const LENGTHS: [u32; 13] = [1, 2, 15, 16, 17, 31, 32, 33, 48, 64, 127, 128, 0];
@@ -511,4 +511,15 @@ fn pci_5_lower_address_turns_the_words() -> Result<(), Mismatch> {
 #[test]
 fn pci_8_each_bad_tlp_is_counted_once() -> Result<(), Mismatch> {
     play("tlp_parse/each_bad_tlp_is_counted_once.txt")
+}
+
+#[test]
+fn random_tests_reach_all() -> Result<(), Mismatch> {
+    let reached = Reached::begin("tlp_parse");
+    pci_1_pci_5_lines_equal_host_memory()?;
+    section_13_writes_are_pages_or_counted()?;
+    pci_8_garbage_of_every_type_and_length_is_counted()?;
+    pci_8_beats_without_order_do_not_wedge()?;
+    reached.check();
+    Ok(())
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use rtl_model::ram_1r1w::Ram;
 use rtl_model::tx_scheduler::{Context, Inputs, Message, Outputs, Regs, State, Work};
 use rtl_model::types::{Psn, Segment};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Wire and nominal overhead of the profile `mrc`.
 const WIRE: u8 = 78;
@@ -966,5 +966,18 @@ fn a_turn_takes_seven_clocks() -> Result<(), Mismatch> {
         bench.clock(true)?;
     }
     assert_eq!(bench.segments - before, 100);
+    Ok(())
+}
+
+#[test]
+fn random_tests_reach_all() -> Result<(), Mismatch> {
+    let reached = Reached::begin("tx_scheduler");
+    random_traffic_agrees()?;
+    segments_at_the_borders_of_the_mss()?;
+    psn_windows_shut_and_open()?;
+    congestion_windows_shut_and_open()?;
+    the_pool_stops_the_pass()?;
+    slots_and_tags_run_out()?;
+    reached.check();
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rtl_model::ram_1r1w::{self, Ram};
 use rtl_model::window::{Inputs, Outputs, Regs, Win};
-use testbenches::{Lockstep, Mismatch, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// The profile's nominal packet. One of MSS 1 has 61 B: then a window below 4,095 B has room.
 const UNIT: u16 = 4156;
@@ -188,6 +188,7 @@ fn offer(i: &mut Inputs, sums: &Sums, rng: &mut Rng, sizes: &Sizes) {
 /// SEG-3, CC-1, PKT-5, section 16's order; both sizes, with a reset on the way.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
+    let reached = Reached::begin("window");
     let small = Sizes::SMALL;
     for (seed, sizes, unit) in [(1, small, UNIT), (2, Sizes::DEFAULT, UNIT), (3, small, 61)] {
         let mut rng = Rng::new(seed, "window");
@@ -208,5 +209,6 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         }
         assert!(sums.tight > 500 && sums.at_border > 100, "{} {}", sums.tight, sums.at_border);
     }
+    reached.check();
     Ok(())
 }

@@ -9,6 +9,7 @@ pub mod host;
 pub mod lockstep;
 pub mod memory;
 pub mod mutants;
+pub mod reach;
 pub mod record;
 pub mod report;
 pub mod run;

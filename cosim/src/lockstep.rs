@@ -13,6 +13,7 @@ use verilated::{
     BuildError, Compare, Design, Difference, Kind, Layout, Options, Rtl, RtlError, Tool, build,
 };
 
+use crate::reach::{self, Reach};
 use crate::report::{History, first_element, hex};
 
 /// Simulated time of a clock, at the core clock of 1 GHz.
@@ -154,6 +155,7 @@ pub struct Lockstep<B: Block> {
     after: Vec<u32>,
     regs_offset: usize,
     history: History,
+    reach: Option<Reach>,
     clock: u64,
 }
 
@@ -179,6 +181,7 @@ impl<B: Block> Lockstep<B> {
         let top = &built.layout().instances[0];
         let mut pair = Self {
             history: History::new(&top.inputs, &top.outputs),
+            reach: reach::wanted(&setup.module).then(|| Reach::of(built.layout(), &regs)),
             inputs: vec![0; built.layout().input_words],
             expected: vec![0; built.layout().expected_words],
             after: vec![0; image_words(&top.regs)],
@@ -262,6 +265,9 @@ impl<B: Block> Lockstep<B> {
             Ok(Some(difference)) => return Err(self.mismatch(&difference)),
             Err(error) => return Err(self.failed(&error)),
         }
+        if let Some(reach) = &mut self.reach {
+            reach.see(&self.expected);
+        }
         let idle = self.regs.idle(i);
         self.regs.clock(i, &self.outputs);
         if idle {
@@ -331,6 +337,16 @@ impl<B: Block> Lockstep<B> {
         let _ = writeln!(text, "\nPorts of the last clocks (hexadecimal, inputs, then outputs):");
         let _ = write!(text, "{}", self.history);
         let _ = writeln!(text, "\nTo see it again: {}", command());
+    }
+}
+
+/// What it has reached goes to who collects it.
+impl<B: Block> Drop for Lockstep<B> {
+    fn drop(&mut self) {
+        if let Some(reached) = &self.reach {
+            let build = format!("{:?} {:?}", self.setup.sizes, self.setup.parameters);
+            reach::keep(&self.setup.module, build, reached);
+        }
     }
 }
 

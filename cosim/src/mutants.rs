@@ -188,6 +188,9 @@ pub enum Verdict {
 ///
 /// # Errors
 /// When the fault cannot be planted or the program not be run.
+///
+/// # Panics
+/// When a thread that watches the program does.
 pub fn run(mutant: &Mutant, hdl: &Path, program: &Path) -> Result<Verdict, MutantError> {
     let copy = mutant.plant(hdl)?;
     let mut child = Command::new(program)
@@ -200,7 +203,7 @@ pub fn run(mutant: &Mutant, hdl: &Path, program: &Path) -> Result<Verdict, Mutan
         .map_err(at(program))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (child, done) = (Arc::new(Mutex::new(child)), Arc::new(AtomicBool::new(false)));
-    let said = thread::spawn(move || {
+    let stderr = thread::spawn(move || {
         let mut text = Vec::new();
         let _ = stderr.map(|mut s| s.read_to_end(&mut text));
         String::from_utf8_lossy(&text).into_owned()
@@ -228,12 +231,12 @@ pub fn run(mutant: &Mutant, hdl: &Path, program: &Path) -> Result<Verdict, Mutan
     done.store(true, Ordering::Relaxed);
     kill();
     let late = watch.join().expect("does not panic");
-    let text = said.join().expect("does not panic");
+    let said = stderr.join().expect("does not panic");
     Ok(match (failed, late) {
         (_, true) => Verdict::Nothing(format!("{test} does not end")),
-        (true, _) if text.contains("uilds: failed to") => Verdict::Nothing(text),
-        (true, _) => Verdict::Caught { test, by: reason(&text) },
-        (false, _) if passed == 0 => Verdict::Nothing(format!("no test ran\n{text}")),
+        (true, _) if said.contains("uilds: failed to") => Verdict::Nothing(said),
+        (true, _) => Verdict::Caught { test, by: reason(&said) },
+        (false, _) if passed == 0 => Verdict::Nothing(format!("no test ran\n{said}")),
         (false, _) => Verdict::Survived,
     })
 }
@@ -261,7 +264,7 @@ fn reason(text: &str) -> String {
             return field.to_owned();
         }
         let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-        if let Some(label) = words.filter(|w| w.ends_with("_A") && w.len() > 2).last() {
+        if let Some(label) = words.rev().find(|w| w.ends_with("_A") && w.len() > 2) {
             return format!("assertion {label}");
         }
     }
