@@ -7,6 +7,7 @@ mod csr;
 mod doorbell;
 mod egress_arbiter;
 mod ingress_pool;
+mod mutants;
 mod packet_build;
 mod packet_parse;
 mod path_select;

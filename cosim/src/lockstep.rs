@@ -81,8 +81,10 @@ impl std::error::Error for Mismatch {}
 /// What a pair is made of.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The module, and the name of its file in the folder.
+    /// The block.
     pub module: String,
+    /// The module that stands for it, and the name of its file in the folder.
+    pub top: String,
     /// The folder with the RTL.
     pub hdl: PathBuf,
     /// The sizes of the build.
@@ -96,15 +98,18 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A module of the project: `NICSTEP_HDL`, else `hdl/` in the project's folder.
+    /// A module of the project. Other RTL can stand for it: `NICSTEP_HDL` is its folder instead of
+    /// the project's `hdl/`, `NICSTEP_TOP` its module, `NICSTEP_PARAMETERS` its parameters, as
+    /// `NAME=VALUE,NAME=VALUE`.
     pub fn new(module: &str, sizes: &Sizes, start: Start) -> Self {
         let project = || verilated::project_root().join("hdl");
         Self {
             module: module.to_owned(),
+            top: env::var("NICSTEP_TOP").unwrap_or_else(|_| module.to_owned()),
             hdl: env::var_os("NICSTEP_HDL").map_or_else(project, PathBuf::from),
             sizes: *sizes,
             start,
-            parameters: Vec::new(),
+            parameters: parameters(&env::var("NICSTEP_PARAMETERS").unwrap_or_default()),
             options: Options::default(),
         }
     }
@@ -131,7 +136,7 @@ impl Setup {
         parameters.extend(self.parameters.iter().cloned());
         Design {
             hdl: self.hdl.clone(),
-            top: self.module.clone(),
+            top: self.top.clone(),
             parameters,
             options: Options { compare: Compare::Top, ..self.options },
         }
@@ -371,4 +376,12 @@ fn first_unlike(kind: &str, model: &[Field], rtl: &[Field]) -> Option<String> {
     };
     let (model, rtl) = (show(model.get(n)), show(rtl.get(n)));
     Some(format!("{kind} {n} is {model} in the model and {rtl} in the RTL"))
+}
+
+/// Parameters from `NAME=VALUE,NAME=VALUE`; what is neither is passed over.
+fn parameters(text: &str) -> Vec<(String, u64)> {
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    pairs
+        .filter_map(|(name, value)| Some((name.trim().into(), value.trim().parse().ok()?)))
+        .collect()
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use cosim::check::{CheckError, RtlChoice, build_nic};
 use cosim::diagnose::{diagnose, headline};
+use cosim::mutants::{self, Mutant, MutantError};
 use cosim::record::Recorder;
 use cosim::run::{Mode, Outcome, Run, RunResult, run};
 use cosim::scenario::Source;
@@ -43,6 +44,18 @@ struct Cli {
 enum Command {
     /// Run a scenario, in lockstep unless asked otherwise.
     Run(RunArgs),
+    /// Plant each fault of fixtures/mutants/ in a copy of hdl/; its bench must find it.
+    Mutate(MutateArgs),
+}
+
+#[derive(Args)]
+struct MutateArgs {
+    /// The faults of this file of hdl/, or of this bench, only.
+    #[arg(long, value_name = "NAME")]
+    block: Option<String>,
+    /// How many to run at a time.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    jobs: usize,
 }
 
 #[derive(Args)]
@@ -81,8 +94,11 @@ fn parameter(text: &str) -> Result<(String, u64), String> {
 }
 
 fn main() -> ExitCode {
-    let Command::Run(args) = Cli::parse().command;
-    match run_command(&args) {
+    let done = match Cli::parse().command {
+        Command::Run(args) => run_command(&args),
+        Command::Mutate(args) => mutate(&args),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, text)) => {
             eprintln!("nicstep: {text}");
@@ -158,6 +174,35 @@ fn run_command(args: &RunArgs) -> Result<(), Failure> {
     recorder.finish(&result).map_err(|e| (code::INPUT, e.to_string()))?;
     print!("{}", summary(&result, &run));
     judge(args, &settings, &run, out)
+}
+
+/// Every fault, then for every bench an edit of comments, which it must pass.
+fn mutate(args: &MutateArgs) -> Result<(), Failure> {
+    let failed = |e: MutantError| match e {
+        MutantError::Row { .. } => (code::INPUT, format!("failed to {e}")),
+        _ => (code::TOOLS, format!("failed to {e}")),
+    };
+    let root = verilated::project_root();
+    let mut faults = mutants::all(&root).map_err(failed)?;
+    faults.retain(|m| args.block.as_ref().is_none_or(|b| *b == m.source || *b == m.bench));
+    let mut files: Vec<_> = faults.iter().map(|m| (m.source.clone(), m.bench.clone())).collect();
+    files.dedup();
+    faults.extend(files.iter().map(|(source, bench)| Mutant::comment(source, bench)));
+    if faults.is_empty() {
+        let name = args.block.as_deref().unwrap_or_default();
+        return Err((code::INPUT, format!("fixtures/mutants/ has nothing of {name}")));
+    }
+    let program = mutants::benches(&root).map_err(failed)?;
+    let bar = indicatif::ProgressBar::new(faults.len() as u64);
+    let hdl = RtlChoice::default().hdl;
+    let verdicts =
+        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64));
+    bar.finish_and_clear();
+    let verdicts = verdicts.map_err(failed)?;
+    print!("{}", mutants::table(&faults, &verdicts));
+    let wrong = faults.iter().zip(&verdicts).filter(|(m, v)| !mutants::right(m, v)).count();
+    println!("{} planted, {wrong} with the wrong end", faults.len());
+    if wrong == 0 { Ok(()) } else { Err((code::MISMATCH, "not every fault was found".into())) }
 }
 
 /// Turns the outcome into an exit code and a text.

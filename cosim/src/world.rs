@@ -115,6 +115,11 @@ impl World {
         }
     }
 
+    /// Every message is complete at both ends, every close written, and nothing moves.
+    pub fn finished(&self) -> bool {
+        self.state() == State::Finished
+    }
+
     /// Who waits for what, for a run that does not end.
     pub fn waits(&self) -> Vec<String> {
         let mut out = Vec::new();

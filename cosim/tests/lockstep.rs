@@ -145,7 +145,7 @@ fn a_changed_compare_is_caught() {
     assert_eq!(mismatch.field, "verdict");
     assert_eq!((mismatch.model.as_str(), mismatch.rtl.as_str()), ("1", "2"));
     let text = mismatch.to_string();
-    assert!(text.contains("output verdict of psn_check"), "{text}");
+    assert!(text.contains("register verdict of psn_check"), "{text}");
     assert!(text.contains("req_valid"), "{text}");
     assert!(text.contains("cargo test"), "{text}");
 }

@@ -5,7 +5,7 @@ use cxx::UniquePtr;
 use crate::design::Built;
 use crate::error::RtlError;
 use crate::host::ffi::{self, Host};
-use crate::layout::{Layout, Place};
+use crate::layout::{Kind, Layout, Place};
 
 /// Clocks that assertions stay off after a load: the longest `$past` in the RTL, and one.
 const QUIET_CLOCKS: u32 = 3;
@@ -19,7 +19,9 @@ pub enum Start {
     Random(u32),
 }
 
-/// The first compared field that differed.
+/// The first register that differed; the first output where all registers are equal.
+///
+/// Outputs are functions of registers and inputs: where a register differs they only follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Where it lies.
@@ -202,12 +204,12 @@ impl Rtl {
     }
 
     fn difference(&self, place: usize, expected: &[u32]) -> Difference {
-        let place = self.layout.places[place].clone();
-        let words = place.offset..place.offset + self.layout.field(&place).words();
-        Difference {
-            expected: expected[words.clone()].to_vec(),
-            rtl: self.read()[words].to_vec(),
-            place,
-        }
+        let rtl = self.read();
+        let words = |p: &Place| p.offset..p.offset + self.layout.field(p).words();
+        let differs = |p: &&Place| rtl[words(p)] != expected[words(p)];
+        let mut registers = self.layout.places.iter().filter(|p| p.kind == Kind::Register);
+        let place = registers.find(differs).unwrap_or(&self.layout.places[place]).clone();
+        let words = words(&place);
+        Difference { expected: expected[words.clone()].to_vec(), rtl: rtl[words].to_vec(), place }
     }
 }

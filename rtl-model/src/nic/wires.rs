@@ -1,7 +1,8 @@
 //! The wires between the blocks of the NIC: the twin of the port connections in `hdl/nic.sv`.
 //!
 //! Data moves with its valid: an input that no valid vouches for keeps what it had, and no block
-//! looks at it. A block that sees another input than in the clock before is woken.
+//! looks at it. Where a ready is made of data it is looked at without its valid, and so it moves
+//! as it is. A block that sees another input than in the clock before is woken.
 
 // One line a wire: a function is as long as its part of the NIC has wires.
 #![allow(clippy::too_many_lines)]
@@ -24,12 +25,12 @@ pub(super) mod from {
     pub fn rx_fifo(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.rx_fifo, &mut nic.wake);
         if valid(&mut i.tlp_parse.rx_valid, o.out_valid, wake, at::tlp_parse) {
-            i.tlp_parse.rx_sop = o.out_data.sop;
-            i.tlp_parse.rx_eop = o.out_data.eop;
-            i.tlp_parse.rx_hdr = o.out_data.hdr;
-            i.tlp_parse.rx_dws = o.out_data.dws;
             i.tlp_parse.rx_data = o.out_data.data;
         }
+        level(&mut i.tlp_parse.rx_sop, o.out_data.sop, wake, at::tlp_parse);
+        level(&mut i.tlp_parse.rx_eop, o.out_data.eop, wake, at::tlp_parse);
+        level(&mut i.tlp_parse.rx_hdr, o.out_data.hdr, wake, at::tlp_parse);
+        level(&mut i.tlp_parse.rx_dws, o.out_data.dws, wake, at::tlp_parse);
     }
 
     pub fn tlp_parse(nic: &mut Nic) {
@@ -170,9 +171,8 @@ pub(super) mod from {
             i.completion.sent_msg = o.sent_msg;
             i.completion.sent_psn = o.sent_psn;
         }
-        if valid(&mut i.payload_fetch.seg_valid, o.seg_valid, wake, at::payload_fetch) {
-            i.payload_fetch.seg = o.seg;
-        }
+        valid(&mut i.payload_fetch.seg_valid, o.seg_valid, wake, at::payload_fetch);
+        level(&mut i.payload_fetch.seg, o.seg, wake, at::payload_fetch);
         if valid(&mut i.egress_arbiter.resv_valid, o.resv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.resv_bytes = o.resv_bytes;
         }
@@ -216,15 +216,15 @@ pub(super) mod from {
     pub fn tlp_engine(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.tlp_engine, &mut nic.wake);
         if valid(&mut i.pcie_link.tx_valid, o.tx_valid, wake, at::pcie_link) {
-            i.pcie_link.tx_first = o.tx_first;
             i.pcie_link.tx_last = o.tx_last;
-            i.pcie_link.tx_kind = o.tx_kind;
             i.pcie_link.tx_hdr = o.tx_hdr;
-            i.pcie_link.tx_dws = o.tx_dws;
             i.pcie_link.tx_cost = o.tx_cost;
-            i.pcie_link.tx_len = o.tx_len;
             i.pcie_link.tx_data = o.tx_data;
         }
+        level(&mut i.pcie_link.tx_first, o.tx_first, wake, at::pcie_link);
+        level(&mut i.pcie_link.tx_kind, o.tx_kind, wake, at::pcie_link);
+        level(&mut i.pcie_link.tx_dws, o.tx_dws, wake, at::pcie_link);
+        level(&mut i.pcie_link.tx_len, o.tx_len, wake, at::pcie_link);
     }
 
     pub fn pcie_link(nic: &mut Nic) {
@@ -256,9 +256,8 @@ pub(super) mod from {
 
     pub fn pcie_cqes(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.pcie_cqes, &mut nic.wake);
-        if valid(&mut i.pcie_link.chead_valid, o.out_valid, wake, at::pcie_link) {
-            i.pcie_link.chead = o.out_data;
-        }
+        valid(&mut i.pcie_link.chead_valid, o.out_valid, wake, at::pcie_link);
+        level(&mut i.pcie_link.chead, o.out_data, wake, at::pcie_link);
     }
 
     pub fn packet_build(nic: &mut Nic) {

@@ -1,0 +1,143 @@
+//! What the scenario tests share: texts, loops, sinks.
+
+use std::path::{Path, PathBuf};
+
+use cosim::check::{Checked, RtlChoice, Stop, build_nic};
+use cosim::diagnose::headline;
+use cosim::event::{Event, Sink};
+use cosim::record::Recorder;
+use cosim::run::{Mode, Outcome, Run, run};
+use cosim::scenario::{ScenarioError, Source};
+use cosim::settings::{Settings, settle};
+use cosim::world::World;
+use verilated::{Built, Compare};
+
+/// Two NICs with nothing special about them.
+pub const PAIR: &str = r#"
+[[nic]]
+name = "a"
+address = "10.0.0.1"
+
+[[nic]]
+name = "b"
+address = "10.0.0.2"
+"#;
+
+/// One message of `bytes` from `a` to `b`, with more keys.
+pub fn message(bytes: &str, more: &str) -> String {
+    format!("[[message]]\nfrom = \"a\"\nto = \"b\"\nbytes = \"{bytes}\"\n{more}\n")
+}
+
+/// A scenario: head and defaults, the two NICs, messages.
+pub fn scenario(head: &str, messages: &str) -> String {
+    format!("{head}\n{PAIR}\n{messages}")
+}
+
+/// The settings of a text.
+pub fn try_settings(text: &str) -> Result<Settings, ScenarioError> {
+    let (source, file) = Source::parse("text.toml".into(), text.into())?;
+    settle(&source, &file)
+}
+
+/// The settings of a text that is right.
+pub fn settings(text: &str) -> Settings {
+    try_settings(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// A file of the project.
+pub fn project(path: &str) -> PathBuf {
+    verilated::project_root().join(path)
+}
+
+/// The settings of a scenario of the project.
+pub fn fixture(name: &str) -> Settings {
+    let path = project("fixtures/scenarios").join(name);
+    let (source, file) = Source::read(&path).unwrap_or_else(|e| panic!("{e}"));
+    settle(&source, &file).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The RTL of a build, every block compared.
+pub fn built(settings: &Settings) -> Built {
+    build_nic(&RtlChoice::default(), &settings.sizes, Compare::All)
+        .unwrap_or_else(|e| panic!("failed to {e}"))
+}
+
+/// Runs a scenario and writes its records into `folder`.
+pub fn run_into(settings: &Settings, mode: Mode, folder: Option<&Path>) -> (Run, Recorder) {
+    let world = World::new(settings);
+    let mut recorder = Recorder::new(&world, folder).unwrap_or_else(|e| panic!("{e}"));
+    drop(world);
+    let run = run(settings, mode, &RtlChoice::default(), &mut recorder)
+        .unwrap_or_else(|e| panic!("failed to {e}"));
+    (run, recorder)
+}
+
+/// Runs a scenario in lockstep; panics, with `name`, where it does not agree to its end.
+pub fn agrees(name: &str, settings: &Settings) -> (Run, Recorder) {
+    let (run, recorder) = run_into(settings, Mode::Lockstep, None);
+    match &run.outcome {
+        Outcome::Finished => (run, recorder),
+        Outcome::Limit(waits) => panic!("{name}: the limit came first: {waits:?}"),
+        Outcome::Mismatch(m) => panic!("{name}: {}", headline(settings, m)),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// Keeps every event.
+#[derive(Default)]
+pub struct Log(pub Vec<(u64, usize, Event)>);
+
+impl Sink for Log {
+    fn event(&mut self, clock: u64, nic: usize, event: &Event) {
+        self.0.push((clock, nic, event.clone()));
+    }
+}
+
+/// Both get every event.
+pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
+
+impl<A: Sink, B: Sink> Sink for Both<'_, A, B> {
+    fn event(&mut self, clock: u64, nic: usize, event: &Event) {
+        self.0.event(clock, nic, event);
+        self.1.event(clock, nic, event);
+    }
+}
+
+/// Runs the model until all is done or `look`, called before each edge, says that it has seen
+/// enough; panics at the limit.
+pub fn model(
+    settings: &Settings,
+    sink: &mut impl Sink,
+    mut look: impl FnMut(&World) -> bool,
+) -> World {
+    let mut world = World::new(settings);
+    while !(world.clock.is_multiple_of(64) && world.finished()) {
+        assert!(world.clock < settings.limit, "the limit came first: {:?}", world.waits());
+        world.settle(sink);
+        let enough = look(&world);
+        world.edge();
+        if enough {
+            break;
+        }
+    }
+    world
+}
+
+/// The same in lockstep.
+pub fn lockstep(
+    settings: &Settings,
+    sink: &mut impl Sink,
+    mut look: impl FnMut(&World),
+) -> Checked {
+    let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
+    while !(checked.world.clock.is_multiple_of(64) && checked.world.finished()) {
+        let world = &checked.world;
+        assert!(world.clock < settings.limit, "the limit came first: {:?}", world.waits());
+        match checked.step_with(sink, &mut look) {
+            Ok(()) => {}
+            Err(Stop::Differs(m)) => panic!("{}", headline(settings, &m)),
+            Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
+        }
+    }
+    checked
+}
