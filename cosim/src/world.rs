@@ -61,6 +61,9 @@ pub struct World {
     faults: Faults,
     #[serde(skip)]
     actions: Vec<Action>,
+    /// Bytes of a message, sent and received: room that is kept from one to the next.
+    #[serde(skip)]
+    room: [Vec<u8>; 2],
 }
 
 impl World {
@@ -76,6 +79,7 @@ impl World {
             driver: Driver::new(settings),
             faults: Faults::new(settings),
             actions: Vec::new(),
+            room: Default::default(),
         };
         for n in 0..world.nodes.len() {
             world.write_registers(n);
@@ -189,9 +193,10 @@ impl World {
                 let memory = &mut self.nodes[nic].host.memory;
                 memory.map(addr, len);
                 if let Some(message) = source {
-                    let mut bytes = vec![0; len as usize];
-                    self.driver.source_rng(message).fill(&mut bytes);
-                    memory.write(addr, &bytes);
+                    let bytes = &mut self.room[0];
+                    bytes.resize(len as usize, 0);
+                    self.driver.source_rng(message).fill(bytes);
+                    memory.write(addr, bytes);
                 }
             }
             Action::Check { message } => self.check_message(message),
@@ -201,10 +206,12 @@ impl World {
     /// The target must equal the source, byte for byte; then both buffers go.
     fn check_message(&mut self, id: usize) {
         let m = &self.driver.messages[id];
-        let (mut want, mut got) = (vec![0; m.bytes as usize], vec![0; m.bytes as usize]);
+        let [want, got] = &mut self.room;
+        want.resize(m.bytes as usize, 0);
+        got.resize(m.bytes as usize, 0);
         let (from, to, laddr, raddr) = (m.from, m.to, m.laddr, m.raddr);
-        self.driver.source_rng(id).fill(&mut want);
-        self.nodes[to].host.memory.read(raddr, &mut got);
+        self.driver.source_rng(id).fill(want);
+        self.nodes[to].host.memory.read(raddr, got);
         self.driver.judge(id, want == got);
         self.nodes[from].host.memory.unmap(laddr);
         self.nodes[to].host.memory.unmap(raddr);

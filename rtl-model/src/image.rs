@@ -305,13 +305,12 @@ impl Item for BitMap {
     }
 
     fn write(&self, out: &mut Writer<'_>) {
-        let mut left = self.len().div_ceil(32);
-        for word in self.as_raw_slice() {
-            out.word(*word as u32);
-            if left > 1 {
-                out.word((*word >> 32) as u32);
+        let words = out.words(self.len().div_ceil(32));
+        for (pair, word) in words.chunks_mut(2).zip(self.as_raw_slice()) {
+            pair[0] = *word as u32;
+            if let Some(top) = pair.get_mut(1) {
+                *top = (*word >> 32) as u32;
             }
-            left = left.saturating_sub(2);
         }
     }
 

@@ -1,8 +1,10 @@
 //! The NIC: every block and memory, and the wires between them; no logic.
 //!
 //! Twin of `hdl/nic.sv`. A clock is `drive`, then `ready` with the inputs of the clock, then
-//! `clock`. A block that says it is idle is passed over, and one that has not changed is not
-//! driven again. `set_sleep(false)` evaluates every block at every clock; the values are the same.
+//! `clock`. Blocks sleep. One that has not changed is not driven again, nor are the wires from it;
+//! one that has not changed, sees the inputs of the clock before and has not used a memory is not
+//! looked at; of the others one that says it is idle is not clocked. `set_sleep(false)` evaluates
+//! every block at every clock; the values are the same.
 
 mod lists;
 mod wires;
@@ -10,6 +12,8 @@ mod wires;
 use derive::Image;
 use lists::{always, blocks, fifo, memories, never};
 use serde::{Deserialize, Serialize};
+
+use wires::from;
 
 use crate::block::Block;
 use crate::image::{Image, Wide, Writer};
@@ -117,6 +121,17 @@ macro_rules! structs {
 }
 blocks!(structs);
 
+/// The blocks' numbers: their bits in a mask.
+#[allow(non_upper_case_globals)]
+mod at {
+    macro_rules! numbers {
+        ([] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
+            $(pub const $name: u32 = $k;)*
+        };
+    }
+    super::blocks!(numbers);
+}
+
 macro_rules! memory_struct {
     ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
         /// The memories.
@@ -149,9 +164,18 @@ pub struct Nic {
     /// Blocks whose registers have changed and are to be driven.
     #[serde(skip, default = "all")]
     due: u64,
+    /// Blocks that are awake in this clock: changed, or with other inputs, or woken by `stir`.
+    #[serde(skip, default = "all")]
+    wake: u64,
+    /// Blocks that have used a memory, and are awake in the next clock.
+    #[serde(skip, default = "all")]
+    stir: u64,
     /// Blocks that have changed since the image was written.
     #[serde(skip, default = "all")]
     changed: u64,
+    /// Blocks that were awake since the image was written.
+    #[serde(skip, default = "all")]
+    seen: u64,
     /// Memories that have been read since the image was written.
     #[serde(skip, default = "all")]
     read: u64,
@@ -179,7 +203,10 @@ impl Nic {
             i: BlockInputs::default(),
             o: BlockOutputs::default(),
             due: all(),
+            wake: all(),
+            stir: all(),
             changed: all(),
+            seen: all(),
             read: all(),
             fresh: true,
             sleep: true,
@@ -205,37 +232,36 @@ impl Nic {
     /// First phase: every output that comes from registers alone, and the inputs that follow.
     pub fn drive(&mut self) {
         let due = if self.sleep && !self.fresh { self.due } else { all() };
+        self.wake = due | self.stir;
         macro_rules! each {
             ([$s:expr, $due:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
-                $(if $due >> $k & 1 == 1 { $s.b.$name.drive(&mut $s.o.$name); })*
+                $(if $due >> $k & 1 == 1 {
+                    $s.b.$name.drive(&mut $s.o.$name);
+                    from::$name($s);
+                })*
             };
         }
         blocks!(each, self, due);
-        if due & 1 == 1 {
-            self.connect_settings();
-        }
         if self.fresh {
             self.connect_memories();
             self.fresh = false;
         }
         self.changed |= due;
-        self.due = 0;
-        self.connect_host();
-        self.connect_out();
-        self.connect_in();
+        (self.due, self.stir) = (0, 0);
     }
 
     /// Second phase: the ports, and what passes through from inputs.
     pub fn ready(&mut self, ports: &Inputs) {
         self.connect_ports(ports);
         self.connect_readys();
+        self.seen |= self.wake;
     }
 
     /// Third phase: the rising edge.
     pub fn clock(&mut self, _ports: &Inputs) {
         macro_rules! each {
             ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
-                $(if !$s.sleep || !$s.b.$name.idle(&$s.i.$name) {
+                $(if $s.wake >> $k & 1 == 1 && !($s.sleep && $s.b.$name.idle(&$s.i.$name)) {
                     $s.b.$name.clock(&$s.i.$name, &$s.o.$name);
                     $s.due |= 1 << $k;
                 })*
@@ -323,14 +349,15 @@ impl Nic {
     /// When `places` are not those of a NIC.
     pub fn write_image(&mut self, places: &Places, image: &mut [u32], all: bool) {
         let changed = if all { u64::MAX } else { self.changed };
+        let seen = if all { u64::MAX } else { self.seen };
         let read = if all { u64::MAX } else { self.read };
         let mut places = places.0.iter();
         let mut place = || *places.next().expect("a place for each instance");
         self.ports().write(&mut Writer::new(&mut image[place().0..]));
         macro_rules! each {
-            ([$s:expr, $image:expr, $place:expr, $changed:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => { $(
+            ([$s:expr, $image:expr, $place:expr, $changed:expr, $seen:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => { $(
                 let (outputs, regs) = $place();
-                if $changed >> $k & 1 == 1 || $comb(&$s.o.$name) {
+                if $changed >> $k & 1 == 1 || $seen >> $k & 1 == 1 && $comb(&$s.o.$name) {
                     $s.o.$name.write(&mut Writer::new(&mut $image[outputs..]));
                 }
                 if $changed >> $k & 1 == 1 {
@@ -338,7 +365,7 @@ impl Nic {
                 }
             )* };
         }
-        blocks!(each, self, image, place, changed);
+        blocks!(each, self, image, place, changed, seen);
         macro_rules! each {
             ([$s:expr, $image:expr, $place:expr, $read:expr] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => { $(
                 let (_, regs) = $place();
@@ -348,7 +375,7 @@ impl Nic {
             )* };
         }
         memories!(each, self, image, place, read);
-        (self.changed, self.read) = (0, 0);
+        (self.changed, self.seen, self.read) = (0, 0, 0);
     }
 
     /// What waits in the NIC, for a run that does not end.

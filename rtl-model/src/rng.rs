@@ -67,10 +67,18 @@ impl Rng {
         table[self.below(table.len() as u64) as usize]
     }
 
-    /// Fills `out`.
+    /// Fills `out` from this place of the stream, at a fraction of what `bits` costs: word n is
+    /// splitmix64's n-th number after a start drawn once. Moves the stream on by one number.
     pub fn fill(&mut self, out: &mut [u8]) {
-        for chunk in out.chunks_mut(8) {
-            chunk.copy_from_slice(&self.bits().to_le_bytes()[..chunk.len()]);
+        let start = self.bits();
+        let word = |n: u64| {
+            let z = start.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (z ^ z >> 31).to_le_bytes()
+        };
+        for (chunk, n) in out.chunks_mut(8).zip(1..) {
+            chunk.copy_from_slice(&word(n)[..chunk.len()]);
         }
     }
 }

@@ -2,6 +2,10 @@
 
 #pragma once
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include <cstring>
 #include <stdexcept>
 
@@ -42,12 +46,12 @@ inline void put(T& value, const uint32_t* w) {
 }
 
 // What differs, gathered without a branch: vectors for runs of words, one number for the rest.
-template <class T, size_t N>
+template <size_t N>
 struct Vector {
-  typedef T type __attribute__((vector_size(N * sizeof(T))));
+  typedef uint32_t type __attribute__((vector_size(N * 4)));
 };
 template <size_t N>
-using Words = typename Vector<uint32_t, N>::type;
+using Words = typename Vector<N>::type;
 
 #define NICSTEP_INLINE inline __attribute__((always_inline))
 
@@ -62,62 +66,75 @@ struct Sum {
   Words<16> wide = {};
   Words<8> half = {};
   Words<4> quarter = {};
-  uint64_t rest = 0;
+  uint64_t lanes[4] = {};
+
+  // A single field. The compiler must take one after the other: gathered into vectors, or all held
+  // back for the end, they take three times as long. Four lanes, so that none waits for the last.
+  template <size_t Lane>
+  NICSTEP_INLINE void other(uint64_t bits) {
+    lanes[Lane] |= bits;
+    asm("" : "+r"(lanes[Lane]));
+  }
 
   NICSTEP_INLINE bool any() const {
     uint32_t bits = 0;
     for (int n = 0; n < 16; ++n) bits |= wide[n];
     for (int n = 0; n < 8; ++n) bits |= half[n];
     for (int n = 0; n < 4; ++n) bits |= quarter[n];
-    return (bits | rest) != 0;
+    return (bits | lanes[0] | lanes[1] | lanes[2] | lanes[3]) != 0;
   }
 };
 
-// `n` elements of type T that lie one behind the other, a word of the image each.
-template <class T>
-NICSTEP_INLINE void narrow(Sum& sum, const char* p, const uint32_t* w, size_t n) {
-  for (; n >= 16; n -= 16, p += 16 * sizeof(T), w += 16) {
-    const auto value = at<typename Vector<T, 16>::type>(p);
-    sum.wide |= __builtin_convertvector(value, Words<16>) ^ at<Words<16>>(w);
-  }
-  if (n >= 8) {
-    const auto value = at<typename Vector<T, 8>::type>(p);
-    sum.half |= __builtin_convertvector(value, Words<8>) ^ at<Words<8>>(w);
-    n -= 8, p += 8 * sizeof(T), w += 8;
-  }
-  if (n >= 4) {
-    const auto value = at<typename Vector<T, 4>::type>(p);
-    sum.quarter |= __builtin_convertvector(value, Words<4>) ^ at<Words<4>>(w);
-    n -= 4, p += 4 * sizeof(T), w += 4;
-  }
-  for (; n != 0; --n, p += sizeof(T), ++w) {
-    uint32_t bits = at<T>(p) ^ *w;
-    asm("" : "+r"(bits));  // or the compiler gathers single fields into vectors, which is slower
-    sum.rest |= bits;
-  }
-}
-
 // Words that lie in memory as in the image.
+template <size_t Lane>
 NICSTEP_INLINE void words(Sum& sum, const char* p, const uint32_t* w, size_t n) {
-  narrow<uint32_t>(sum, p, w, n);
+  for (; n >= 16; n -= 16, p += 64, w += 16) sum.wide |= at<Words<16>>(p) ^ at<Words<16>>(w);
+  for (; n >= 8; n -= 8, p += 32, w += 8) sum.half |= at<Words<8>>(p) ^ at<Words<8>>(w);
+  for (; n >= 4; n -= 4, p += 16, w += 4) sum.quarter |= at<Words<4>>(p) ^ at<Words<4>>(w);
+  for (; n >= 2; n -= 2, p += 8, w += 2) sum.other<Lane>(at<uint64_t>(p) ^ at<uint64_t>(w));
+  if (n != 0) sum.other<Lane>(at<uint32_t>(p) ^ *w);
 }
 
-// The fields from `first` to `last`, `n` elements of `Size` bytes in all. Should there be padding
-// between them, they count as different, and `first_difference` decides.
-template <size_t Size, class First, class Last>
-NICSTEP_INLINE void run(Sum& sum, const First& first, const Last& last, const uint32_t* w, size_t n) {
-  const char* p = reinterpret_cast<const char*>(&first);
-  const char* end = reinterpret_cast<const char*>(&last) + sizeof(Last);
-  if (end - p != static_cast<ptrdiff_t>(n * Size)) {
-    sum.rest |= 1;
-  } else if constexpr (Size == 1) {
-    narrow<uint8_t>(sum, p, w, n);
+// Elements of one or two bytes that lie one behind the other, a word of the image each.
+template <size_t Lane, class T>
+NICSTEP_INLINE void narrow(Sum& sum, const char* p, const uint32_t* w, size_t n) {
+#ifdef __AVX2__
+  for (; n >= 8; n -= 8, p += 8 * sizeof(T), w += 8) {
+    const __m256i value = sizeof(T) == 1 ? _mm256_cvtepu8_epi32(_mm_loadu_si64(p))
+                                         : _mm256_cvtepu16_epi32(at<__m128i>(p));
+    sum.half |= (Words<8>)value ^ at<Words<8>>(w);
+  }
+  for (; n >= 4; n -= 4, p += 4 * sizeof(T), w += 4) {
+    const __m128i value = sizeof(T) == 1 ? _mm_cvtepu8_epi32(_mm_cvtsi32_si128(at<int>(p)))
+                                         : _mm_cvtepu16_epi32(_mm_loadu_si64(p));
+    sum.quarter |= (Words<4>)value ^ at<Words<4>>(w);
+  }
+#endif
+  for (; n != 0; --n, p += sizeof(T), ++w) sum.other<Lane>(at<T>(p) ^ *w);
+}
+
+// `N` elements of `Size` bytes in all.
+template <size_t Lane, size_t Size, size_t N>
+NICSTEP_INLINE void fields(Sum& sum, const void* at, const uint32_t* w) {
+  const char* p = static_cast<const char*>(at);
+  if constexpr (Size == 1) {
+    narrow<Lane, uint8_t>(sum, p, w, N);
   } else if constexpr (Size == 2) {
-    narrow<uint16_t>(sum, p, w, n);
+    narrow<Lane, uint16_t>(sum, p, w, N);
   } else {
-    words(sum, p, w, n * (Size / 4));
+    words<Lane>(sum, p, w, N * (Size / 4));
   }
 }
+
+// The members from `first` to `last`. Should there be padding between them, they count as
+// different, and `first_difference` decides.
+#define NICSTEP_AT(member) __builtin_offsetof(Vtop___024root, member)
+#define NICSTEP_RUN(lane, size, n, first, last, w)                                       \
+  if constexpr (NICSTEP_AT(last) + sizeof(root.last) - NICSTEP_AT(first) == (n) * (size)) { \
+    fields<lane, size, n>(sum, &root.first, w);                                          \
+  } else {                                                                               \
+    sum.lanes[0] |= 1;                                                                   \
+  }
 
 // Arrays, element after element; those of whole words lie in memory as they do in an image.
 template <class T, size_t N>

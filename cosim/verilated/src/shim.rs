@@ -152,12 +152,18 @@ fn compare(layout: &Layout) -> String {
         let size = |p: &Place| element_bytes(layout.field(p));
         a.instance == b.instance && member(a) && member(b) && size(a) == size(b)
     });
-    for run in runs {
+    for (run, lane) in runs.zip((0..4).cycle()) {
         let (first, last) = (&run[0], &run[run.len() - 1]);
         let (size, at) = (element_bytes(layout.field(first)), first.offset);
         let n: usize = run.iter().map(|p| elements(layout.field(p))).sum();
         let (from, to) = (variable(layout, first), variable(layout, last));
-        let _ = writeln!(out, "  run<{size}>(sum, {from}, {to}, w + {at}, {n});");
+        let _ = if run.len() == 1 {
+            writeln!(out, "  fields<{lane}, {size}, {n}>(sum, &{from}, w + {at});")
+        } else {
+            let member = |name: &str| name.trim_start_matches("root.").to_owned();
+            let (from, to) = (member(&from), member(&to));
+            writeln!(out, "  NICSTEP_RUN({lane}, {size}, {n}, {from}, {to}, w + {at})")
+        };
     }
     out.push_str("  return sum.any() ? first_difference(top, w) : NICSTEP_EQUAL;\n");
     out

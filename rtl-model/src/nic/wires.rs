@@ -2,153 +2,61 @@
 //!
 //! Data moves with its valid: an input that no valid vouches for keeps what it had, and no block
 //! looks at it. Where a ready is made of data it is looked at without its valid, and so it moves
-//! in every clock.
+//! as it is. A block that sees another input than in the clock before is woken.
 
 // One line a wire: a function is as long as its part of the NIC has wires.
 #![allow(clippy::too_many_lines)]
 
-use super::{Inputs, Nic};
+use super::{Inputs, Nic, at};
 use crate::block::Block;
-use crate::types::PageWrite;
 
-impl Nic {
-    /// From the host: TLPs, page writes, doorbells, messages.
-    pub(super) fn connect_host(&mut self) {
-        let (i, o) = (&mut self.i, &self.o);
-        i.csr.wr_valid = o.doorbell.csr_valid;
-        if i.csr.wr_valid {
-            i.csr.wr_index = o.doorbell.csr_index;
-            i.csr.wr_data = o.doorbell.csr_data;
+/// Wires from each block, connected when it has been driven. A block that sees another input wakes.
+pub(super) mod from {
+    use super::super::{Nic, at};
+    use super::{level, valid};
+    use crate::types::PageWrite;
+
+    /// Every wire from `csr` is a level, and changes only by a register write.
+    pub fn csr(nic: &mut Nic) {
+        nic.connect_settings();
+        nic.wake = u64::MAX;
+    }
+
+    pub fn rx_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.rx_fifo, &mut nic.wake);
+        if valid(&mut i.tlp_parse.rx_valid, o.out_valid, wake, at::tlp_parse) {
+            i.tlp_parse.rx_data = o.out_data.data;
         }
-        i.tlp_parse.rx_valid = o.rx_fifo.out_valid;
-        i.tlp_parse.rx_sop = o.rx_fifo.out_data.sop;
-        i.tlp_parse.rx_eop = o.rx_fifo.out_data.eop;
-        i.tlp_parse.rx_hdr = o.rx_fifo.out_data.hdr;
-        i.tlp_parse.rx_dws = o.rx_fifo.out_data.dws;
-        if i.tlp_parse.rx_valid {
-            i.tlp_parse.rx_data = o.rx_fifo.out_data.data;
-        }
-        i.page_fifo.in_valid = o.tlp_parse.page_valid;
-        if i.page_fifo.in_valid {
+        level(&mut i.tlp_parse.rx_sop, o.out_data.sop, wake, at::tlp_parse);
+        level(&mut i.tlp_parse.rx_eop, o.out_data.eop, wake, at::tlp_parse);
+        level(&mut i.tlp_parse.rx_hdr, o.out_data.hdr, wake, at::tlp_parse);
+        level(&mut i.tlp_parse.rx_dws, o.out_data.dws, wake, at::tlp_parse);
+    }
+
+    pub fn tlp_parse(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.tlp_parse, &mut nic.wake);
+        if valid(&mut i.page_fifo.in_valid, o.page_valid, wake, at::page_fifo) {
             i.page_fifo.in_data = PageWrite {
-                addr: o.tlp_parse.page_addr,
-                len: o.tlp_parse.page_len,
-                full: o.tlp_parse.page_full,
-                data: o.tlp_parse.page_data,
+                addr: o.page_addr,
+                len: o.page_len,
+                full: o.page_full,
+                data: o.page_data,
             };
         }
-        i.doorbell.page_valid = o.page_fifo.out_valid;
-        if i.doorbell.page_valid {
-            i.doorbell.page_addr = o.page_fifo.out_data.addr;
-            i.doorbell.page_len = o.page_fifo.out_data.len;
-            i.doorbell.page_full = o.page_fifo.out_data.full;
-            i.doorbell.page_data = o.page_fifo.out_data.data;
-        }
-        i.doorbell.qp_rsp_valid = o.qp_table.qp_rsp_valid;
-        if i.doorbell.qp_rsp_valid {
-            i.doorbell.qp_rsp_ok = o.qp_table.qp_rsp_ok;
-            i.doorbell.qp_rsp_full = o.qp_table.qp_rsp_full;
-            i.doorbell.qp_rsp_qpn = o.qp_table.qp_rsp_qpn;
-            i.doorbell.qp_rsp_group = o.qp_table.qp_rsp_group;
-            i.doorbell.qp_rsp_dest = o.qp_table.qp_rsp_dest;
-            i.doorbell.qp_rsp_msn = o.qp_table.qp_rsp_msn;
-        }
-        i.doorbell.msg_valid = o.completion.msg_valid;
-        if i.doorbell.msg_valid {
-            i.doorbell.msg = o.completion.msg;
-        }
-        i.qp_table.find_valid = o.ack_take.find_valid;
-        if i.qp_table.find_valid {
-            i.qp_table.find_qpn = o.ack_take.find_qpn;
-            i.qp_table.find_dest_ip = o.ack_take.find_dest_ip;
-        }
-        i.qp_table.upd_valid = o.ack_take.upd_valid;
-        if i.qp_table.upd_valid {
-            i.qp_table.upd_qp = o.ack_take.upd_qp;
-            i.qp_table.upd_cum = o.ack_take.upd_cum;
-            i.qp_table.upd_learn = o.ack_take.upd_learn;
-            i.qp_table.upd_remote = o.ack_take.upd_remote;
-        }
-        i.qp_table.build_valid = o.packet_build.build_valid;
-        if i.qp_table.build_valid {
-            i.qp_table.build_qp = o.packet_build.build_qp;
-            i.qp_table.build_psn = o.packet_build.build_psn;
-        }
-        i.qp_table.qp_valid = o.doorbell.qp_valid;
-        if i.qp_table.qp_valid {
-            i.qp_table.qp_op = o.doorbell.qp_op;
-            i.qp_table.qp_qpn = o.doorbell.qp_qpn;
-            i.qp_table.qp_dest = o.doorbell.qp_dest;
-        }
-        i.qp_table.done_valid = o.completion.done_valid;
-        if i.qp_table.done_valid {
-            i.qp_table.done_qp = o.completion.done_qp;
-        }
-        i.window.open_valid = o.qp_table.open_valid;
-        if i.window.open_valid {
-            i.window.open_group = o.qp_table.open_group;
-        }
-        i.window.sub_valid = o.ack_take.sub_valid;
-        if i.window.sub_valid {
-            i.window.sub_group = o.ack_take.sub_group;
-            i.window.sub_bytes = o.ack_take.sub_bytes;
-        }
-        i.window.query_valid = o.packet_build.query_valid;
-        if i.window.query_valid {
-            i.window.query_group = o.packet_build.query_group;
-        }
-        i.window.try_valid = o.tx_scheduler.try_valid;
-        if i.window.try_valid {
-            i.window.try_group = o.tx_scheduler.try_group;
-            i.window.try_bytes = o.tx_scheduler.try_bytes;
-            i.window.try_commit = o.tx_scheduler.try_commit;
-        }
-        i.path_select.data_valid = o.packet_build.data_valid;
-        if i.path_select.data_valid {
-            i.path_select.data_dest = o.packet_build.data_dest;
-        }
-        i.path_select.ack_valid = o.ack_build.ack_valid;
-        if i.path_select.ack_valid {
-            i.path_select.ack_dest = o.ack_build.ack_dest;
-        }
-        i.completion.post_done_valid = o.doorbell.post_done_valid;
-        if i.completion.post_done_valid {
-            i.completion.post_done_qp = o.doorbell.post_qp;
-            i.completion.post_done_qpn = o.doorbell.post_qpn;
-            i.completion.post_done_dest = o.doorbell.post_dest;
-            i.completion.post_done_open = o.doorbell.post_open;
-            i.completion.post_done_msg = o.doorbell.post_msg;
-            i.completion.post_done_len = o.doorbell.post_len;
-            i.completion.post_done_msn = o.doorbell.post_msn;
-            i.completion.post_done_cookie = o.doorbell.post_cookie;
-        }
-        i.completion.sent_valid = o.tx_scheduler.sent_valid;
-        if i.completion.sent_valid {
-            i.completion.sent_qp = o.tx_scheduler.sent_qp;
-            i.completion.sent_msg = o.tx_scheduler.sent_msg;
-            i.completion.sent_psn = o.tx_scheduler.sent_psn;
-        }
-        i.completion.cover_valid = o.ack_take.cover_valid;
-        if i.completion.cover_valid {
-            i.completion.cover_qp = o.ack_take.cover_qp;
-            i.completion.cover_cum = o.ack_take.cover_cum;
-        }
-        i.completion.comp_valid = o.payload_write.comp_valid;
-        if i.completion.comp_valid {
-            i.completion.comp_qpn = o.payload_write.comp_qpn;
-            i.completion.comp_msn = o.payload_write.comp_msn;
-            i.completion.comp_len = o.payload_write.comp_len;
-            i.completion.comp_dest = o.payload_write.comp_dest;
-        }
-        i.completion.err_valid = o.doorbell.err_valid;
-        if i.completion.err_valid {
-            i.completion.err_code = o.doorbell.err_code;
-            i.completion.err_cookie = o.doorbell.err_cookie;
-            i.completion.err_qpn = o.doorbell.err_qpn;
-            i.completion.err_len = o.doorbell.err_len;
+        if valid(&mut i.payload_fetch.cpl_valid, o.cpl_valid, wake, at::payload_fetch) {
+            i.payload_fetch.cpl_tag = o.cpl_tag;
+            i.payload_fetch.cpl_first = o.cpl_first;
+            i.payload_fetch.cpl_last = o.cpl_last;
+            i.payload_fetch.cpl_data = o.cpl_data;
+            i.payload_fetch.cpl_bytes = o.cpl_bytes;
+            i.payload_fetch.cpl_status = o.cpl_status;
+            i.payload_fetch.cpl_poison = o.cpl_poison;
+            i.payload_fetch.cpl_count = o.cpl_count;
+            i.payload_fetch.cpl_lower = o.cpl_lower;
         }
     }
 
+<<<<<<< HEAD
     /// From messages to the wire: turns, fetches, packets.
     pub(super) fn connect_out(&mut self) {
         let (i, o) = (&mut self.i, &self.o);
@@ -335,107 +243,466 @@ impl Nic {
         i.port_tx.end_valid = o.egress_arbiter.end_valid;
         if i.port_tx.end_valid {
             i.port_tx.end_back = o.egress_arbiter.end_back;
+=======
+    pub fn page_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.page_fifo, &mut nic.wake);
+        if valid(&mut i.doorbell.page_valid, o.out_valid, wake, at::doorbell) {
+            i.doorbell.page_addr = o.out_data.addr;
+            i.doorbell.page_len = o.out_data.len;
+            i.doorbell.page_full = o.out_data.full;
+            i.doorbell.page_data = o.out_data.data;
+>>>>>>> perf
         }
     }
 
-    /// From the wire: frames, payloads, answers.
-    pub(super) fn connect_in(&mut self) {
-        let (i, o) = (&mut self.i, &self.o);
-        i.packet_parse.frame_valid = o.port_rx.frame_valid;
-        if i.packet_parse.frame_valid {
-            i.packet_parse.frame_hdr = o.port_rx.frame_hdr;
-            i.packet_parse.frame_len = o.port_rx.frame_len;
-            i.packet_parse.frame_fcs_ok = o.port_rx.frame_fcs_ok;
-            i.packet_parse.frame_words = o.port_rx.frame_words;
+    pub fn doorbell(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.doorbell, &mut nic.wake);
+        if valid(&mut i.csr.wr_valid, o.csr_valid, wake, at::csr) {
+            i.csr.wr_index = o.csr_index;
+            i.csr.wr_data = o.csr_data;
         }
-        i.ingress_pool.word_valid = o.port_rx.word_valid;
-        if i.ingress_pool.word_valid {
-            i.ingress_pool.word_data = o.port_rx.word_data;
+        if valid(&mut i.qp_table.qp_valid, o.qp_valid, wake, at::qp_table) {
+            i.qp_table.qp_op = o.qp_op;
+            i.qp_table.qp_qpn = o.qp_qpn;
+            i.qp_table.qp_dest = o.qp_dest;
         }
-        i.ingress_pool.in_valid = o.packet_parse.out_valid;
-        if i.ingress_pool.in_valid {
-            i.ingress_pool.r#in = o.packet_parse.out;
-            i.ingress_pool.in_drop = o.packet_parse.out_drop;
-            i.ingress_pool.in_words = o.packet_parse.out_words;
+        if valid(&mut i.completion.post_done_valid, o.post_done_valid, wake, at::completion) {
+            i.completion.post_done_qp = o.post_qp;
+            i.completion.post_done_qpn = o.post_qpn;
+            i.completion.post_done_dest = o.post_dest;
+            i.completion.post_done_open = o.post_open;
+            i.completion.post_done_msg = o.post_msg;
+            i.completion.post_done_len = o.post_len;
+            i.completion.post_done_msn = o.post_msn;
+            i.completion.post_done_cookie = o.post_cookie;
         }
-        i.ingress_pool.rel_valid = o.payload_write.rel_valid;
-        if i.ingress_pool.rel_valid {
-            i.ingress_pool.rel_bytes = o.payload_write.rel_bytes;
+        if valid(&mut i.completion.err_valid, o.err_valid, wake, at::completion) {
+            i.completion.err_code = o.err_code;
+            i.completion.err_cookie = o.err_cookie;
+            i.completion.err_qpn = o.err_qpn;
+            i.completion.err_len = o.err_len;
         }
-        i.ingress_pool.rel2_valid = o.rx_track.rel2_valid;
-        if i.ingress_pool.rel2_valid {
-            i.ingress_pool.rel2_bytes = o.rx_track.rel2_bytes;
+        if valid(&mut i.tx_scheduler.post_valid, o.post_sched_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.post_qp = o.post_qp;
+            i.tx_scheduler.post_dest = o.post_dest;
+            i.tx_scheduler.post_group = o.post_group;
+            i.tx_scheduler.post_open = o.post_open;
+            i.tx_scheduler.post_msg = o.post_msg;
+            i.tx_scheduler.post_laddr = o.post_laddr;
+            i.tx_scheduler.post_raddr = o.post_raddr;
+            i.tx_scheduler.post_rkey = o.post_rkey;
+            i.tx_scheduler.post_len = o.post_len;
+            i.tx_scheduler.post_msn = o.post_msn;
         }
-        i.ingress_pool.relt_valid = o.rx_track.relt_valid;
-        if i.ingress_pool.relt_valid {
-            i.ingress_pool.relt_bytes = o.rx_track.relt_bytes;
+        level(&mut i.tx_scheduler.ring, o.ring, wake, at::tx_scheduler);
+        if valid(&mut i.rx_track.close_valid, o.close_valid, wake, at::rx_track) {
+            i.rx_track.close_qpn = o.close_qpn;
         }
-        i.ingress_pool.relc_valid = o.ack_take.relc_valid;
-        if i.ingress_pool.relc_valid {
-            i.ingress_pool.relc_bytes = o.ack_take.relc_bytes;
-        }
-        i.ingress_pool.free_valid = o.payload_write.free_valid;
-        if i.ingress_pool.free_valid {
-            i.ingress_pool.free_words = o.payload_write.free_words;
-        }
-        i.dat_fifo.in_valid = o.ingress_pool.dat_valid;
-        if i.dat_fifo.in_valid {
-            i.dat_fifo.in_data = o.ingress_pool.dat;
-        }
-        i.ctl_fifo.in_valid = o.ingress_pool.ctl_valid;
-        if i.ctl_fifo.in_valid {
-            i.ctl_fifo.in_data = o.ingress_pool.ctl;
-        }
-        i.rx_track.in_valid = o.dat_fifo.out_valid;
-        if i.rx_track.in_valid {
-            i.rx_track.r#in = o.dat_fifo.out_data;
-        }
-        i.rx_track.close_valid = o.doorbell.close_valid;
-        if i.rx_track.close_valid {
-            i.rx_track.close_qpn = o.doorbell.close_qpn;
-        }
-        i.deliver_fifo.in_valid = o.rx_track.deliver_valid;
-        if i.deliver_fifo.in_valid {
-            i.deliver_fifo.in_data = o.rx_track.deliver;
-        }
-        i.payload_write.in_valid = o.deliver_fifo.out_valid;
-        if i.payload_write.in_valid {
-            i.payload_write.r#in = o.deliver_fifo.out_data;
-        }
-        i.answer_fifo.in_valid = o.rx_track.answer_valid;
-        if i.answer_fifo.in_valid {
-            i.answer_fifo.in_data = o.rx_track.answer;
-        }
-        i.ack_build.answer_valid = o.answer_fifo.out_valid;
-        if i.ack_build.answer_valid {
-            i.ack_build.answer = o.answer_fifo.out_data;
-        }
-        i.ack_build.ack_rsp_valid = o.path_select.ack_rsp_valid;
-        if i.ack_build.ack_rsp_valid {
-            i.ack_build.ack_rsp_port = o.path_select.ack_rsp_port;
-        }
-        i.ack_build.ctl_free = o.egress_arbiter.ctl_free;
-        i.ack_take.in_valid = o.ctl_fifo.out_valid;
-        if i.ack_take.in_valid {
-            i.ack_take.r#in = o.ctl_fifo.out_data;
-        }
-        i.ack_take.find_rsp_valid = o.qp_table.find_rsp_valid;
-        if i.ack_take.find_rsp_valid {
-            i.ack_take.find_rsp_ok = o.qp_table.find_rsp_ok;
-            i.ack_take.find_rsp_qp = o.qp_table.find_rsp_qp;
-            i.ack_take.find_rsp_given = o.qp_table.find_rsp_given;
-            i.ack_take.find_rsp_cum = o.qp_table.find_rsp_cum;
-            i.ack_take.find_rsp_group = o.qp_table.find_rsp_group;
-        }
-        i.ack_take.retire_rsp_valid = o.replay_store.retire_rsp_valid;
-        if i.ack_take.retire_rsp_valid {
-            i.ack_take.retire_rsp_len = o.replay_store.retire_rsp_len;
-            i.ack_take.retire_rsp_group = o.replay_store.retire_rsp_group;
-            i.ack_take.retire_rsp_last = o.replay_store.retire_rsp_last;
-        }
-        i.ack_take.upd_done = o.qp_table.upd_done;
     }
 
+    pub fn qp_table(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.qp_table, &mut nic.wake);
+        if valid(&mut i.doorbell.qp_rsp_valid, o.qp_rsp_valid, wake, at::doorbell) {
+            i.doorbell.qp_rsp_ok = o.qp_rsp_ok;
+            i.doorbell.qp_rsp_full = o.qp_rsp_full;
+            i.doorbell.qp_rsp_qpn = o.qp_rsp_qpn;
+            i.doorbell.qp_rsp_group = o.qp_rsp_group;
+            i.doorbell.qp_rsp_dest = o.qp_rsp_dest;
+            i.doorbell.qp_rsp_msn = o.qp_rsp_msn;
+        }
+        if valid(&mut i.window.open_valid, o.open_valid, wake, at::window) {
+            i.window.open_group = o.open_group;
+        }
+        if valid(&mut i.packet_build.build_rsp_valid, o.build_rsp_valid, wake, at::packet_build) {
+            i.packet_build.build_rsp_qpn = o.build_rsp_qpn;
+            i.packet_build.build_rsp_remote_valid = o.build_rsp_remote_valid;
+            i.packet_build.build_rsp_remote = o.build_rsp_remote;
+        }
+        if valid(&mut i.ack_take.find_rsp_valid, o.find_rsp_valid, wake, at::ack_take) {
+            i.ack_take.find_rsp_ok = o.find_rsp_ok;
+            i.ack_take.find_rsp_qp = o.find_rsp_qp;
+            i.ack_take.find_rsp_given = o.find_rsp_given;
+            i.ack_take.find_rsp_cum = o.find_rsp_cum;
+            i.ack_take.find_rsp_group = o.find_rsp_group;
+        }
+        level(&mut i.ack_take.upd_done, o.upd_done, wake, at::ack_take);
+    }
+
+    pub fn window(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.window, &mut nic.wake);
+        if valid(&mut i.tx_scheduler.try_rsp_valid, o.try_rsp_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.try_rsp_ok = o.try_rsp_ok;
+        }
+        if valid(&mut i.packet_build.query_rsp_valid, o.query_rsp_valid, wake, at::packet_build) {
+            i.packet_build.query_rsp_tight = o.query_rsp_tight;
+        }
+    }
+
+    pub fn path_select(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.path_select, &mut nic.wake);
+        if valid(&mut i.packet_build.data_rsp_valid, o.data_rsp_valid, wake, at::packet_build) {
+            i.packet_build.data_rsp_port = o.data_rsp_port;
+        }
+        if valid(&mut i.ack_build.ack_rsp_valid, o.ack_rsp_valid, wake, at::ack_build) {
+            i.ack_build.ack_rsp_port = o.ack_rsp_port;
+        }
+    }
+
+    pub fn tx_scheduler(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.tx_scheduler, &mut nic.wake);
+        if valid(&mut i.window.try_valid, o.try_valid, wake, at::window) {
+            i.window.try_group = o.try_group;
+            i.window.try_bytes = o.try_bytes;
+            i.window.try_commit = o.try_commit;
+        }
+        if valid(&mut i.completion.sent_valid, o.sent_valid, wake, at::completion) {
+            i.completion.sent_qp = o.sent_qp;
+            i.completion.sent_msg = o.sent_msg;
+            i.completion.sent_psn = o.sent_psn;
+        }
+        valid(&mut i.payload_fetch.seg_valid, o.seg_valid, wake, at::payload_fetch);
+        level(&mut i.payload_fetch.seg, o.seg, wake, at::payload_fetch);
+        if valid(&mut i.egress_arbiter.resv_valid, o.resv_valid, wake, at::egress_arbiter) {
+            i.egress_arbiter.resv_bytes = o.resv_bytes;
+        }
+    }
+
+    pub fn replay_store(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.replay_store, &mut nic.wake);
+        if valid(&mut i.tx_scheduler.slot_valid, o.slot_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.slot = o.slot;
+        }
+        if valid(&mut i.ack_take.retire_rsp_valid, o.retire_rsp_valid, wake, at::ack_take) {
+            i.ack_take.retire_rsp_len = o.retire_rsp_len;
+            i.ack_take.retire_rsp_group = o.retire_rsp_group;
+            i.ack_take.retire_rsp_last = o.retire_rsp_last;
+        }
+    }
+
+    pub fn payload_fetch(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.payload_fetch, &mut nic.wake);
+        level(&mut i.tx_scheduler.tags_free, o.tags_free, wake, at::tx_scheduler);
+        if valid(&mut i.order_fifo.in_valid, o.ord_valid, wake, at::order_fifo) {
+            i.order_fifo.in_data = o.ord;
+        }
+        if valid(&mut i.tlp_engine.rd_valid, o.rd_valid, wake, at::tlp_engine) {
+            i.tlp_engine.rd_addr = o.rd_addr;
+            i.tlp_engine.rd_len = o.rd_len;
+            i.tlp_engine.rd_tag = o.rd_tag;
+        }
+        if valid(&mut i.packet_build.hand_valid, o.hand_valid, wake, at::packet_build) {
+            i.packet_build.hand = o.hand;
+        }
+    }
+
+    pub fn order_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.order_fifo, &mut nic.wake);
+        if valid(&mut i.payload_fetch.head_valid, o.out_valid, wake, at::payload_fetch) {
+            i.payload_fetch.head = o.out_data;
+        }
+    }
+
+    pub fn tlp_engine(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.tlp_engine, &mut nic.wake);
+        if valid(&mut i.pcie_link.tx_valid, o.tx_valid, wake, at::pcie_link) {
+            i.pcie_link.tx_last = o.tx_last;
+            i.pcie_link.tx_hdr = o.tx_hdr;
+            i.pcie_link.tx_cost = o.tx_cost;
+            i.pcie_link.tx_data = o.tx_data;
+        }
+        level(&mut i.pcie_link.tx_first, o.tx_first, wake, at::pcie_link);
+        level(&mut i.pcie_link.tx_kind, o.tx_kind, wake, at::pcie_link);
+        level(&mut i.pcie_link.tx_dws, o.tx_dws, wake, at::pcie_link);
+        level(&mut i.pcie_link.tx_len, o.tx_len, wake, at::pcie_link);
+    }
+
+    pub fn pcie_link(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.pcie_link, &mut nic.wake);
+        if valid(&mut i.pcie_reads.in_valid, o.rpush_valid, wake, at::pcie_reads) {
+            i.pcie_reads.in_data = o.rpush;
+        }
+        if valid(&mut i.pcie_writes.in_valid, o.wpush_valid, wake, at::pcie_writes) {
+            i.pcie_writes.in_data = o.wpush;
+        }
+        if valid(&mut i.pcie_cqes.in_valid, o.cpush_valid, wake, at::pcie_cqes) {
+            i.pcie_cqes.in_data = o.cpush;
+        }
+    }
+
+    pub fn pcie_reads(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.pcie_reads, &mut nic.wake);
+        if valid(&mut i.pcie_link.rhead_valid, o.out_valid, wake, at::pcie_link) {
+            i.pcie_link.rhead = o.out_data;
+        }
+    }
+
+    pub fn pcie_writes(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.pcie_writes, &mut nic.wake);
+        if valid(&mut i.pcie_link.whead_valid, o.out_valid, wake, at::pcie_link) {
+            i.pcie_link.whead = o.out_data;
+        }
+    }
+
+    pub fn pcie_cqes(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.pcie_cqes, &mut nic.wake);
+        valid(&mut i.pcie_link.chead_valid, o.out_valid, wake, at::pcie_link);
+        level(&mut i.pcie_link.chead, o.out_data, wake, at::pcie_link);
+    }
+
+    pub fn packet_build(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.packet_build, &mut nic.wake);
+        if valid(&mut i.qp_table.build_valid, o.build_valid, wake, at::qp_table) {
+            i.qp_table.build_qp = o.build_qp;
+            i.qp_table.build_psn = o.build_psn;
+        }
+        if valid(&mut i.window.query_valid, o.query_valid, wake, at::window) {
+            i.window.query_group = o.query_group;
+        }
+        if valid(&mut i.path_select.data_valid, o.data_valid, wake, at::path_select) {
+            i.path_select.data_dest = o.data_dest;
+        }
+        if valid(&mut i.replay_store.build_valid, o.rec_valid, wake, at::replay_store) {
+            i.replay_store.build_qp = o.rec_qp;
+            i.replay_store.build_psn = o.rec_psn;
+            i.replay_store.build_slot = o.rec_slot;
+            i.replay_store.build_len = o.rec_len;
+            i.replay_store.build_last = o.rec_last;
+            i.replay_store.build_group = o.rec_group;
+            i.replay_store.build_msg = o.rec_msg;
+        }
+        if valid(&mut i.dat_queue.in_valid, o.frame_valid, wake, at::dat_queue) {
+            i.dat_queue.in_data = o.frame;
+        }
+    }
+
+    pub fn dat_queue(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.dat_queue, &mut nic.wake);
+        if valid(&mut i.egress_arbiter.dat_valid, o.out_valid, wake, at::egress_arbiter) {
+            i.egress_arbiter.dat = o.out_data;
+        }
+    }
+
+    pub fn ctl_queue(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ctl_queue, &mut nic.wake);
+        if valid(&mut i.egress_arbiter.ctl_valid, o.out_valid, wake, at::egress_arbiter) {
+            i.egress_arbiter.ctl = o.out_data;
+        }
+    }
+
+    pub fn egress_arbiter(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.egress_arbiter, &mut nic.wake);
+        level(&mut i.tx_scheduler.half_valid, o.half_valid, wake, at::tx_scheduler);
+        level(&mut i.tx_scheduler.egress_free, o.egress_free, wake, at::tx_scheduler);
+        if valid(&mut i.port_tx.tx_valid, o.tx_valid, wake, at::port_tx) {
+            i.port_tx.tx = o.tx;
+        }
+        if valid(&mut i.port_tx.end_valid, o.end_valid, wake, at::port_tx) {
+            i.port_tx.end_back = o.end_back;
+        }
+        level(&mut i.ack_build.ctl_free, o.ctl_free, wake, at::ack_build);
+    }
+
+    pub fn port_tx(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.port_tx, &mut nic.wake);
+        if valid(&mut i.replay_store.gone_valid, o.gone_valid, wake, at::replay_store) {
+            i.replay_store.gone_data = o.gone_data;
+            i.replay_store.gone_slot = o.gone_slot;
+        }
+    }
+
+    pub fn port_rx(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.port_rx, &mut nic.wake);
+        if valid(&mut i.packet_parse.frame_valid, o.frame_valid, wake, at::packet_parse) {
+            i.packet_parse.frame_hdr = o.frame_hdr;
+            i.packet_parse.frame_len = o.frame_len;
+            i.packet_parse.frame_fcs_ok = o.frame_fcs_ok;
+            i.packet_parse.frame_words = o.frame_words;
+        }
+        if valid(&mut i.ingress_pool.word_valid, o.word_valid, wake, at::ingress_pool) {
+            i.ingress_pool.word_data = o.word_data;
+        }
+    }
+
+    pub fn packet_parse(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.packet_parse, &mut nic.wake);
+        if valid(&mut i.ingress_pool.in_valid, o.out_valid, wake, at::ingress_pool) {
+            i.ingress_pool.r#in = o.out;
+            i.ingress_pool.in_drop = o.out_drop;
+            i.ingress_pool.in_words = o.out_words;
+        }
+    }
+
+    pub fn ingress_pool(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ingress_pool, &mut nic.wake);
+        if valid(&mut i.dat_fifo.in_valid, o.dat_valid, wake, at::dat_fifo) {
+            i.dat_fifo.in_data = o.dat;
+        }
+        if valid(&mut i.ctl_fifo.in_valid, o.ctl_valid, wake, at::ctl_fifo) {
+            i.ctl_fifo.in_data = o.ctl;
+        }
+    }
+
+    pub fn dat_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.dat_fifo, &mut nic.wake);
+        if valid(&mut i.rx_track.in_valid, o.out_valid, wake, at::rx_track) {
+            i.rx_track.r#in = o.out_data;
+        }
+    }
+
+    pub fn ctl_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ctl_fifo, &mut nic.wake);
+        if valid(&mut i.ack_take.in_valid, o.out_valid, wake, at::ack_take) {
+            i.ack_take.r#in = o.out_data;
+        }
+    }
+
+    pub fn rx_track(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.rx_track, &mut nic.wake);
+        if valid(&mut i.ingress_pool.rel2_valid, o.rel2_valid, wake, at::ingress_pool) {
+            i.ingress_pool.rel2_bytes = o.rel2_bytes;
+        }
+        if valid(&mut i.ingress_pool.relt_valid, o.relt_valid, wake, at::ingress_pool) {
+            i.ingress_pool.relt_bytes = o.relt_bytes;
+        }
+        if valid(&mut i.deliver_fifo.in_valid, o.deliver_valid, wake, at::deliver_fifo) {
+            i.deliver_fifo.in_data = o.deliver;
+        }
+        if valid(&mut i.answer_fifo.in_valid, o.answer_valid, wake, at::answer_fifo) {
+            i.answer_fifo.in_data = o.answer;
+        }
+    }
+
+    pub fn deliver_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.deliver_fifo, &mut nic.wake);
+        if valid(&mut i.payload_write.in_valid, o.out_valid, wake, at::payload_write) {
+            i.payload_write.r#in = o.out_data;
+        }
+    }
+
+    pub fn payload_write(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.payload_write, &mut nic.wake);
+        if valid(&mut i.completion.comp_valid, o.comp_valid, wake, at::completion) {
+            i.completion.comp_qpn = o.comp_qpn;
+            i.completion.comp_msn = o.comp_msn;
+            i.completion.comp_len = o.comp_len;
+            i.completion.comp_dest = o.comp_dest;
+        }
+        if valid(&mut i.tlp_engine.wr_valid, o.wr_valid, wake, at::tlp_engine) {
+            i.tlp_engine.wr_first = o.wr_first;
+            i.tlp_engine.wr_last = o.wr_last;
+            i.tlp_engine.wr_addr = o.wr_addr;
+            i.tlp_engine.wr_len = o.wr_len;
+            i.tlp_engine.wr_data = o.wr_data;
+        }
+        if valid(&mut i.ingress_pool.rel_valid, o.rel_valid, wake, at::ingress_pool) {
+            i.ingress_pool.rel_bytes = o.rel_bytes;
+        }
+        if valid(&mut i.ingress_pool.free_valid, o.free_valid, wake, at::ingress_pool) {
+            i.ingress_pool.free_words = o.free_words;
+        }
+    }
+
+    pub fn answer_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.answer_fifo, &mut nic.wake);
+        if valid(&mut i.ack_build.answer_valid, o.out_valid, wake, at::ack_build) {
+            i.ack_build.answer = o.out_data;
+        }
+    }
+
+    pub fn ack_build(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ack_build, &mut nic.wake);
+        if valid(&mut i.path_select.ack_valid, o.ack_valid, wake, at::path_select) {
+            i.path_select.ack_dest = o.ack_dest;
+        }
+        if valid(&mut i.ctl_queue.in_valid, o.frame_valid, wake, at::ctl_queue) {
+            i.ctl_queue.in_data = o.frame;
+        }
+        if valid(&mut i.egress_arbiter.cresv_valid, o.cresv_valid, wake, at::egress_arbiter) {
+            i.egress_arbiter.cresv_bytes = o.cresv_bytes;
+        }
+    }
+
+    pub fn ack_take(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ack_take, &mut nic.wake);
+        if valid(&mut i.qp_table.find_valid, o.find_valid, wake, at::qp_table) {
+            i.qp_table.find_qpn = o.find_qpn;
+            i.qp_table.find_dest_ip = o.find_dest_ip;
+        }
+        if valid(&mut i.qp_table.upd_valid, o.upd_valid, wake, at::qp_table) {
+            i.qp_table.upd_qp = o.upd_qp;
+            i.qp_table.upd_cum = o.upd_cum;
+            i.qp_table.upd_learn = o.upd_learn;
+            i.qp_table.upd_remote = o.upd_remote;
+        }
+        if valid(&mut i.window.sub_valid, o.sub_valid, wake, at::window) {
+            i.window.sub_group = o.sub_group;
+            i.window.sub_bytes = o.sub_bytes;
+        }
+        if valid(&mut i.completion.cover_valid, o.cover_valid, wake, at::completion) {
+            i.completion.cover_qp = o.cover_qp;
+            i.completion.cover_cum = o.cover_cum;
+        }
+        if valid(&mut i.tx_scheduler.ack_valid, o.ack_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.ack_qp = o.ack_qp;
+            i.tx_scheduler.ack_group = o.ack_group;
+            i.tx_scheduler.ack_cum = o.ack_cum;
+        }
+        if valid(&mut i.replay_store.retire_valid, o.retire_valid, wake, at::replay_store) {
+            i.replay_store.retire_qp = o.retire_qp;
+            i.replay_store.retire_psn = o.retire_psn;
+        }
+        if valid(&mut i.ingress_pool.relc_valid, o.relc_valid, wake, at::ingress_pool) {
+            i.ingress_pool.relc_bytes = o.relc_bytes;
+        }
+    }
+
+    pub fn completion(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.completion, &mut nic.wake);
+        if valid(&mut i.doorbell.msg_valid, o.msg_valid, wake, at::doorbell) {
+            i.doorbell.msg = o.msg;
+        }
+        if valid(&mut i.qp_table.done_valid, o.done_valid, wake, at::qp_table) {
+            i.qp_table.done_qp = o.done_qp;
+        }
+        if valid(&mut i.replay_store.final_valid, o.final_valid, wake, at::replay_store) {
+            i.replay_store.final_qp = o.final_qp;
+            i.replay_store.final_psn = o.final_psn;
+        }
+        if valid(&mut i.tlp_engine.cqe_valid, o.cqe_valid, wake, at::tlp_engine) {
+            i.tlp_engine.cqe_addr = o.cqe_addr;
+            i.tlp_engine.cqe_data = o.cqe_data;
+        }
+    }
+}
+
+/// A valid; true when there is something that it vouches for.
+fn valid(to: &mut bool, from: bool, wake: &mut u64, block: u32) -> bool {
+    *wake |= u64::from(*to | from) << block;
+    *to = from;
+    from
+}
+
+/// A level, or an event that carries nothing.
+fn level<T: PartialEq>(to: &mut T, from: T, wake: &mut u64, block: u32) {
+    if *to != from {
+        *to = from;
+        *wake |= 1 << block;
+    }
+}
+
+/// A ready, where the block that gives it is awake.
+fn ready(to: &mut bool, from: bool, wake: &mut u64, giver: u32, block: u32) {
+    if woken(wake, giver) && *to != from {
+        *to = from;
+        *wake |= 1 << block;
+    }
+}
+
+fn woken(wake: &u64, block: u32) -> bool {
+    *wake >> block & 1 == 1
+}
+
+impl Nic {
     /// Levels of `csr`, which change only by a register write.
     pub(super) fn connect_settings(&mut self) {
         let (i, o) = (&mut self.i, &self.o.csr);
@@ -501,322 +768,742 @@ impl Nic {
 
     /// Readys, from sink to source.
     pub(super) fn connect_readys(&mut self) {
-        let (b, i, o) = (&self.b, &mut self.i, &mut self.o);
-        i.tlp_parse.page_ready = o.page_fifo.in_ready;
-        i.page_fifo.out_ready = o.doorbell.page_ready;
-        i.doorbell.qp_ready = o.qp_table.qp_ready;
-        i.doorbell.close_ready = o.rx_track.close_ready;
-        i.tx_scheduler.sent_ready = o.completion.sent_ready;
-        i.payload_fetch.ord_ready = o.order_fifo.in_ready;
-        i.pcie_link.rpush_ready = o.pcie_reads.in_ready;
-        i.pcie_link.wpush_ready = o.pcie_writes.in_ready;
-        i.pcie_link.cpush_ready = o.pcie_cqes.in_ready;
-        i.packet_build.build_ready = o.qp_table.build_ready;
-        i.packet_build.frame_ready = o.dat_queue.in_ready;
-        i.ingress_pool.dat_ready = o.dat_fifo.in_ready;
-        i.ingress_pool.ctl_ready = o.ctl_fifo.in_ready;
-        i.dat_fifo.out_ready = o.rx_track.in_ready;
-        i.ctl_fifo.out_ready = o.ack_take.in_ready;
-        i.rx_track.deliver_ready = o.deliver_fifo.in_ready;
-        i.rx_track.answer_ready = o.answer_fifo.in_ready;
-        i.answer_fifo.out_ready = o.ack_build.answer_ready;
-        i.ack_build.frame_ready = o.ctl_queue.in_ready;
-        i.ack_take.find_ready = o.qp_table.find_ready;
-        i.ack_take.upd_ready = o.qp_table.upd_ready;
-        i.completion.done_ready = o.qp_table.done_ready;
-        b.replay_store.ready(&i.replay_store, &mut o.replay_store);
-        b.tlp_parse.ready(&i.tlp_parse, &mut o.tlp_parse);
-        i.rx_fifo.out_ready = o.tlp_parse.rx_ready;
-        b.rx_fifo.ready(&i.rx_fifo, &mut o.rx_fifo);
-        b.path_select.ready(&i.path_select, &mut o.path_select);
-        b.window.ready(&i.window, &mut o.window);
-        i.packet_build.query_ready = o.window.query_ready;
-        i.packet_build.data_ready = o.path_select.data_ready;
-        i.packet_build.rec_ready = o.replay_store.build_ready;
-        b.packet_build.ready(&i.packet_build, &mut o.packet_build);
-        b.pcie_link.ready(&i.pcie_link, &mut o.pcie_link);
-        i.tlp_engine.tx_ready = o.pcie_link.tx_ready;
-        b.tlp_engine.ready(&i.tlp_engine, &mut o.tlp_engine);
-        i.payload_fetch.rd_ready = o.tlp_engine.rd_ready;
-        i.payload_fetch.hand_ready = o.packet_build.hand_ready;
-        b.payload_fetch.ready(&i.payload_fetch, &mut o.payload_fetch);
-        i.tx_scheduler.try_ready = o.window.try_ready;
-        i.tx_scheduler.seg_ready = o.payload_fetch.seg_ready;
-        b.tx_scheduler.ready(&i.tx_scheduler, &mut o.tx_scheduler);
-        i.completion.final_ready = o.replay_store.final_ready;
-        i.completion.cqe_ready = o.tlp_engine.cqe_ready;
-        b.completion.ready(&i.completion, &mut o.completion);
-        i.doorbell.post_sched_ready = o.tx_scheduler.post_ready;
-        i.doorbell.post_done_ready = o.completion.post_done_ready;
-        i.doorbell.err_ready = o.completion.err_ready;
-        b.doorbell.ready(&i.doorbell, &mut o.doorbell);
-        i.qp_table.open_ready = o.window.open_ready;
-        b.qp_table.ready(&i.qp_table, &mut o.qp_table);
-        i.order_fifo.out_ready = o.payload_fetch.head_ready;
-        b.order_fifo.ready(&i.order_fifo, &mut o.order_fifo);
-        i.pcie_reads.out_ready = o.pcie_link.rhead_ready;
-        b.pcie_reads.ready(&i.pcie_reads, &mut o.pcie_reads);
-        i.pcie_writes.out_ready = o.pcie_link.whead_ready;
-        b.pcie_writes.ready(&i.pcie_writes, &mut o.pcie_writes);
-        i.pcie_cqes.out_ready = o.pcie_link.chead_ready;
-        b.pcie_cqes.ready(&i.pcie_cqes, &mut o.pcie_cqes);
-        b.egress_arbiter.ready(&i.egress_arbiter, &mut o.egress_arbiter);
-        i.dat_queue.out_ready = o.egress_arbiter.dat_ready;
-        b.dat_queue.ready(&i.dat_queue, &mut o.dat_queue);
-        i.ctl_queue.out_ready = o.egress_arbiter.ctl_ready;
-        b.ctl_queue.ready(&i.ctl_queue, &mut o.ctl_queue);
-        b.dat_fifo.ready(&i.dat_fifo, &mut o.dat_fifo);
-        b.ctl_fifo.ready(&i.ctl_fifo, &mut o.ctl_fifo);
-        i.payload_write.wr_ready = o.tlp_engine.wr_ready;
-        i.payload_write.comp_ready = o.completion.comp_ready;
-        b.payload_write.ready(&i.payload_write, &mut o.payload_write);
-        i.deliver_fifo.out_ready = o.payload_write.in_ready;
-        b.deliver_fifo.ready(&i.deliver_fifo, &mut o.deliver_fifo);
-        b.answer_fifo.ready(&i.answer_fifo, &mut o.answer_fifo);
+        let (b, i, o, wake) = (&self.b, &mut self.i, &mut self.o, &mut self.wake);
+        ready(
+            &mut i.tlp_parse.page_ready,
+            o.page_fifo.in_ready,
+            wake,
+            at::page_fifo,
+            at::tlp_parse,
+        );
+        ready(&mut i.page_fifo.out_ready, o.doorbell.page_ready, wake, at::doorbell, at::page_fifo);
+        ready(&mut i.doorbell.qp_ready, o.qp_table.qp_ready, wake, at::qp_table, at::doorbell);
+        ready(
+            &mut i.doorbell.close_ready,
+            o.rx_track.close_ready,
+            wake,
+            at::rx_track,
+            at::doorbell,
+        );
+        ready(
+            &mut i.tx_scheduler.sent_ready,
+            o.completion.sent_ready,
+            wake,
+            at::completion,
+            at::tx_scheduler,
+        );
+        ready(
+            &mut i.payload_fetch.ord_ready,
+            o.order_fifo.in_ready,
+            wake,
+            at::order_fifo,
+            at::payload_fetch,
+        );
+        ready(
+            &mut i.pcie_link.rpush_ready,
+            o.pcie_reads.in_ready,
+            wake,
+            at::pcie_reads,
+            at::pcie_link,
+        );
+        ready(
+            &mut i.pcie_link.wpush_ready,
+            o.pcie_writes.in_ready,
+            wake,
+            at::pcie_writes,
+            at::pcie_link,
+        );
+        ready(
+            &mut i.pcie_link.cpush_ready,
+            o.pcie_cqes.in_ready,
+            wake,
+            at::pcie_cqes,
+            at::pcie_link,
+        );
+        ready(
+            &mut i.packet_build.build_ready,
+            o.qp_table.build_ready,
+            wake,
+            at::qp_table,
+            at::packet_build,
+        );
+        ready(
+            &mut i.packet_build.frame_ready,
+            o.dat_queue.in_ready,
+            wake,
+            at::dat_queue,
+            at::packet_build,
+        );
+        ready(
+            &mut i.ingress_pool.dat_ready,
+            o.dat_fifo.in_ready,
+            wake,
+            at::dat_fifo,
+            at::ingress_pool,
+        );
+        ready(
+            &mut i.ingress_pool.ctl_ready,
+            o.ctl_fifo.in_ready,
+            wake,
+            at::ctl_fifo,
+            at::ingress_pool,
+        );
+        ready(&mut i.dat_fifo.out_ready, o.rx_track.in_ready, wake, at::rx_track, at::dat_fifo);
+        ready(&mut i.ctl_fifo.out_ready, o.ack_take.in_ready, wake, at::ack_take, at::ctl_fifo);
+        ready(
+            &mut i.rx_track.deliver_ready,
+            o.deliver_fifo.in_ready,
+            wake,
+            at::deliver_fifo,
+            at::rx_track,
+        );
+        ready(
+            &mut i.rx_track.answer_ready,
+            o.answer_fifo.in_ready,
+            wake,
+            at::answer_fifo,
+            at::rx_track,
+        );
+        ready(
+            &mut i.answer_fifo.out_ready,
+            o.ack_build.answer_ready,
+            wake,
+            at::ack_build,
+            at::answer_fifo,
+        );
+        ready(
+            &mut i.ack_build.frame_ready,
+            o.ctl_queue.in_ready,
+            wake,
+            at::ctl_queue,
+            at::ack_build,
+        );
+        ready(&mut i.ack_take.find_ready, o.qp_table.find_ready, wake, at::qp_table, at::ack_take);
+        ready(&mut i.ack_take.upd_ready, o.qp_table.upd_ready, wake, at::qp_table, at::ack_take);
+        ready(
+            &mut i.completion.done_ready,
+            o.qp_table.done_ready,
+            wake,
+            at::qp_table,
+            at::completion,
+        );
+        if woken(wake, at::replay_store) {
+            b.replay_store.ready(&i.replay_store, &mut o.replay_store);
+        }
+        if woken(wake, at::tlp_parse) {
+            b.tlp_parse.ready(&i.tlp_parse, &mut o.tlp_parse);
+        }
+        ready(&mut i.rx_fifo.out_ready, o.tlp_parse.rx_ready, wake, at::tlp_parse, at::rx_fifo);
+        if woken(wake, at::rx_fifo) {
+            b.rx_fifo.ready(&i.rx_fifo, &mut o.rx_fifo);
+        }
+        if woken(wake, at::path_select) {
+            b.path_select.ready(&i.path_select, &mut o.path_select);
+        }
+        if woken(wake, at::window) {
+            b.window.ready(&i.window, &mut o.window);
+        }
+        ready(
+            &mut i.packet_build.query_ready,
+            o.window.query_ready,
+            wake,
+            at::window,
+            at::packet_build,
+        );
+        ready(
+            &mut i.packet_build.data_ready,
+            o.path_select.data_ready,
+            wake,
+            at::path_select,
+            at::packet_build,
+        );
+        ready(
+            &mut i.packet_build.rec_ready,
+            o.replay_store.build_ready,
+            wake,
+            at::replay_store,
+            at::packet_build,
+        );
+        if woken(wake, at::packet_build) {
+            b.packet_build.ready(&i.packet_build, &mut o.packet_build);
+        }
+        if woken(wake, at::pcie_link) {
+            b.pcie_link.ready(&i.pcie_link, &mut o.pcie_link);
+        }
+        ready(
+            &mut i.tlp_engine.tx_ready,
+            o.pcie_link.tx_ready,
+            wake,
+            at::pcie_link,
+            at::tlp_engine,
+        );
+        if woken(wake, at::tlp_engine) {
+            b.tlp_engine.ready(&i.tlp_engine, &mut o.tlp_engine);
+        }
+        ready(
+            &mut i.payload_fetch.rd_ready,
+            o.tlp_engine.rd_ready,
+            wake,
+            at::tlp_engine,
+            at::payload_fetch,
+        );
+        ready(
+            &mut i.payload_fetch.hand_ready,
+            o.packet_build.hand_ready,
+            wake,
+            at::packet_build,
+            at::payload_fetch,
+        );
+        if woken(wake, at::payload_fetch) {
+            b.payload_fetch.ready(&i.payload_fetch, &mut o.payload_fetch);
+        }
+        ready(
+            &mut i.tx_scheduler.try_ready,
+            o.window.try_ready,
+            wake,
+            at::window,
+            at::tx_scheduler,
+        );
+        ready(
+            &mut i.tx_scheduler.seg_ready,
+            o.payload_fetch.seg_ready,
+            wake,
+            at::payload_fetch,
+            at::tx_scheduler,
+        );
+        if woken(wake, at::tx_scheduler) {
+            b.tx_scheduler.ready(&i.tx_scheduler, &mut o.tx_scheduler);
+        }
+        ready(
+            &mut i.completion.final_ready,
+            o.replay_store.final_ready,
+            wake,
+            at::replay_store,
+            at::completion,
+        );
+        ready(
+            &mut i.completion.cqe_ready,
+            o.tlp_engine.cqe_ready,
+            wake,
+            at::tlp_engine,
+            at::completion,
+        );
+        if woken(wake, at::completion) {
+            b.completion.ready(&i.completion, &mut o.completion);
+        }
+        ready(
+            &mut i.doorbell.post_sched_ready,
+            o.tx_scheduler.post_ready,
+            wake,
+            at::tx_scheduler,
+            at::doorbell,
+        );
+        ready(
+            &mut i.doorbell.post_done_ready,
+            o.completion.post_done_ready,
+            wake,
+            at::completion,
+            at::doorbell,
+        );
+        ready(
+            &mut i.doorbell.err_ready,
+            o.completion.err_ready,
+            wake,
+            at::completion,
+            at::doorbell,
+        );
+        if woken(wake, at::doorbell) {
+            b.doorbell.ready(&i.doorbell, &mut o.doorbell);
+        }
+        ready(&mut i.qp_table.open_ready, o.window.open_ready, wake, at::window, at::qp_table);
+        if woken(wake, at::qp_table) {
+            b.qp_table.ready(&i.qp_table, &mut o.qp_table);
+        }
+        ready(
+            &mut i.order_fifo.out_ready,
+            o.payload_fetch.head_ready,
+            wake,
+            at::payload_fetch,
+            at::order_fifo,
+        );
+        if woken(wake, at::order_fifo) {
+            b.order_fifo.ready(&i.order_fifo, &mut o.order_fifo);
+        }
+        ready(
+            &mut i.pcie_reads.out_ready,
+            o.pcie_link.rhead_ready,
+            wake,
+            at::pcie_link,
+            at::pcie_reads,
+        );
+        if woken(wake, at::pcie_reads) {
+            b.pcie_reads.ready(&i.pcie_reads, &mut o.pcie_reads);
+        }
+        ready(
+            &mut i.pcie_writes.out_ready,
+            o.pcie_link.whead_ready,
+            wake,
+            at::pcie_link,
+            at::pcie_writes,
+        );
+        if woken(wake, at::pcie_writes) {
+            b.pcie_writes.ready(&i.pcie_writes, &mut o.pcie_writes);
+        }
+        ready(
+            &mut i.pcie_cqes.out_ready,
+            o.pcie_link.chead_ready,
+            wake,
+            at::pcie_link,
+            at::pcie_cqes,
+        );
+        if woken(wake, at::pcie_cqes) {
+            b.pcie_cqes.ready(&i.pcie_cqes, &mut o.pcie_cqes);
+        }
+        if woken(wake, at::egress_arbiter) {
+            b.egress_arbiter.ready(&i.egress_arbiter, &mut o.egress_arbiter);
+        }
+        ready(
+            &mut i.dat_queue.out_ready,
+            o.egress_arbiter.dat_ready,
+            wake,
+            at::egress_arbiter,
+            at::dat_queue,
+        );
+        if woken(wake, at::dat_queue) {
+            b.dat_queue.ready(&i.dat_queue, &mut o.dat_queue);
+        }
+        ready(
+            &mut i.ctl_queue.out_ready,
+            o.egress_arbiter.ctl_ready,
+            wake,
+            at::egress_arbiter,
+            at::ctl_queue,
+        );
+        if woken(wake, at::ctl_queue) {
+            b.ctl_queue.ready(&i.ctl_queue, &mut o.ctl_queue);
+        }
+        if woken(wake, at::dat_fifo) {
+            b.dat_fifo.ready(&i.dat_fifo, &mut o.dat_fifo);
+        }
+        if woken(wake, at::ctl_fifo) {
+            b.ctl_fifo.ready(&i.ctl_fifo, &mut o.ctl_fifo);
+        }
+        ready(
+            &mut i.payload_write.wr_ready,
+            o.tlp_engine.wr_ready,
+            wake,
+            at::tlp_engine,
+            at::payload_write,
+        );
+        ready(
+            &mut i.payload_write.comp_ready,
+            o.completion.comp_ready,
+            wake,
+            at::completion,
+            at::payload_write,
+        );
+        if woken(wake, at::payload_write) {
+            b.payload_write.ready(&i.payload_write, &mut o.payload_write);
+        }
+        ready(
+            &mut i.deliver_fifo.out_ready,
+            o.payload_write.in_ready,
+            wake,
+            at::payload_write,
+            at::deliver_fifo,
+        );
+        if woken(wake, at::deliver_fifo) {
+            b.deliver_fifo.ready(&i.deliver_fifo, &mut o.deliver_fifo);
+        }
+        if woken(wake, at::answer_fifo) {
+            b.answer_fifo.ready(&i.answer_fifo, &mut o.answer_fifo);
+        }
         // These go into registers only.
-        i.replay_store.slot_ready = o.tx_scheduler.slot_ready;
-        i.completion.msg_ready = o.doorbell.msg_ready;
-        i.ack_build.ack_ready = o.path_select.ack_ready;
-        i.ack_take.retire_ready = o.replay_store.retire_ready;
-        i.ack_take.sub_ready = o.window.sub_ready;
-        i.ack_take.ack_ready = o.tx_scheduler.ack_ready;
-        i.ack_take.cover_ready = o.completion.cover_ready;
+        ready(
+            &mut i.replay_store.slot_ready,
+            o.tx_scheduler.slot_ready,
+            wake,
+            at::tx_scheduler,
+            at::replay_store,
+        );
+        ready(
+            &mut i.completion.msg_ready,
+            o.doorbell.msg_ready,
+            wake,
+            at::doorbell,
+            at::completion,
+        );
+        ready(
+            &mut i.ack_build.ack_ready,
+            o.path_select.ack_ready,
+            wake,
+            at::path_select,
+            at::ack_build,
+        );
+        ready(
+            &mut i.ack_take.retire_ready,
+            o.replay_store.retire_ready,
+            wake,
+            at::replay_store,
+            at::ack_take,
+        );
+        ready(&mut i.ack_take.sub_ready, o.window.sub_ready, wake, at::window, at::ack_take);
+        ready(
+            &mut i.ack_take.ack_ready,
+            o.tx_scheduler.ack_ready,
+            wake,
+            at::tx_scheduler,
+            at::ack_take,
+        );
+        ready(
+            &mut i.ack_take.cover_ready,
+            o.completion.cover_ready,
+            wake,
+            at::completion,
+            at::ack_take,
+        );
     }
 
     /// The edge of every memory; what was read is an input from the next clock on.
     pub(super) fn clock_memories(&mut self) {
-        let (i, o, m) = (&mut self.i, &self.o, &mut self.m);
-        if o.rx_fifo.ram_re {
-            m.rx_fifo_ram.read(o.rx_fifo.ram_raddr);
-            i.rx_fifo.ram_rdata = m.rx_fifo_ram.rdata;
-            self.read |= 1 << 0;
+        let (i, o, m, wake) = (&mut self.i, &self.o, &mut self.m, self.wake);
+        if woken(&wake, at::rx_fifo) {
+            if o.rx_fifo.ram_re {
+                self.stir |= 1 << at::rx_fifo;
+                m.rx_fifo_ram.read(o.rx_fifo.ram_raddr);
+                i.rx_fifo.ram_rdata = m.rx_fifo_ram.rdata;
+                self.read |= 1 << 0;
+            }
+            if o.rx_fifo.ram_we {
+                self.stir |= 1 << at::rx_fifo;
+                m.rx_fifo_ram.write(o.rx_fifo.ram_waddr, o.rx_fifo.ram_wdata);
+            }
         }
-        if o.rx_fifo.ram_we {
-            m.rx_fifo_ram.write(o.rx_fifo.ram_waddr, o.rx_fifo.ram_wdata);
+        if woken(&wake, at::qp_table) {
+            if o.qp_table.ctx_re {
+                self.stir |= 1 << at::qp_table;
+                m.qp_table_ctx.read(o.qp_table.ctx_raddr);
+                i.qp_table.ctx_rdata = m.qp_table_ctx.rdata;
+                self.read |= 1 << 1;
+            }
+            if o.qp_table.ctx_we {
+                self.stir |= 1 << at::qp_table;
+                m.qp_table_ctx.write(o.qp_table.ctx_waddr, o.qp_table.ctx_wdata);
+            }
         }
-        if o.qp_table.ctx_re {
-            m.qp_table_ctx.read(o.qp_table.ctx_raddr);
-            i.qp_table.ctx_rdata = m.qp_table_ctx.rdata;
-            self.read |= 1 << 1;
+        if woken(&wake, at::window) {
+            if o.window.win_re {
+                self.stir |= 1 << at::window;
+                m.window_win.read(o.window.win_raddr);
+                i.window.win_rdata = m.window_win.rdata;
+                self.read |= 1 << 2;
+            }
+            if o.window.win_we {
+                self.stir |= 1 << at::window;
+                m.window_win.write(o.window.win_waddr, o.window.win_wdata);
+            }
         }
-        if o.qp_table.ctx_we {
-            m.qp_table_ctx.write(o.qp_table.ctx_waddr, o.qp_table.ctx_wdata);
+        if woken(&wake, at::tx_scheduler) {
+            if o.tx_scheduler.qctx_re {
+                self.stir |= 1 << at::tx_scheduler;
+                m.tx_scheduler_qctx.read(o.tx_scheduler.qctx_raddr);
+                i.tx_scheduler.qctx_rdata = m.tx_scheduler_qctx.rdata;
+                self.read |= 1 << 3;
+            }
+            if o.tx_scheduler.qctx_we {
+                self.stir |= 1 << at::tx_scheduler;
+                m.tx_scheduler_qctx.write(o.tx_scheduler.qctx_waddr, o.tx_scheduler.qctx_wdata);
+            }
+            if o.tx_scheduler.smsg_re {
+                self.stir |= 1 << at::tx_scheduler;
+                m.tx_scheduler_smsg.read(o.tx_scheduler.smsg_raddr);
+                i.tx_scheduler.smsg_rdata = m.tx_scheduler_smsg.rdata;
+                self.read |= 1 << 4;
+            }
+            if o.tx_scheduler.smsg_we {
+                self.stir |= 1 << at::tx_scheduler;
+                m.tx_scheduler_smsg.write(o.tx_scheduler.smsg_waddr, o.tx_scheduler.smsg_wdata);
+            }
+            if o.tx_scheduler.work_re {
+                self.stir |= 1 << at::tx_scheduler;
+                m.tx_scheduler_work.read(o.tx_scheduler.work_raddr);
+                i.tx_scheduler.work_rdata = m.tx_scheduler_work.rdata;
+                self.read |= 1 << 5;
+            }
+            if o.tx_scheduler.work_we {
+                self.stir |= 1 << at::tx_scheduler;
+                m.tx_scheduler_work.write(o.tx_scheduler.work_waddr, o.tx_scheduler.work_wdata);
+            }
         }
-        if o.window.win_re {
-            m.window_win.read(o.window.win_raddr);
-            i.window.win_rdata = m.window_win.rdata;
-            self.read |= 1 << 2;
+        if woken(&wake, at::replay_store) {
+            if o.replay_store.map_re {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_map.read(o.replay_store.map_raddr);
+                i.replay_store.map_rdata = m.replay_store_map.rdata;
+                self.read |= 1 << 6;
+            }
+            if o.replay_store.map_we {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_map.write(o.replay_store.map_waddr, o.replay_store.map_wdata);
+            }
+            if o.replay_store.rec_re {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_rec.read(o.replay_store.rec_raddr);
+                i.replay_store.rec_rdata = m.replay_store_rec.rdata;
+                self.read |= 1 << 7;
+            }
+            if o.replay_store.rec_we {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_rec.write(o.replay_store.rec_waddr, o.replay_store.rec_wdata);
+            }
+            if o.replay_store.fl_re {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_fl.read(o.replay_store.fl_raddr);
+                i.replay_store.fl_rdata = m.replay_store_fl.rdata;
+                self.read |= 1 << 8;
+            }
+            if o.replay_store.fl_we {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_fl.write(o.replay_store.fl_waddr, o.replay_store.fl_wdata);
+            }
         }
-        if o.window.win_we {
-            m.window_win.write(o.window.win_waddr, o.window.win_wdata);
+        if woken(&wake, at::port_tx) {
+            if o.port_tx.bank_re & 1 == 1 {
+                self.stir |= 1 << at::port_tx;
+                m.replay0.read(o.port_tx.bank_raddr0);
+                i.port_tx.bank_rdata0 = m.replay0.rdata;
+                self.read |= 1 << 9;
+            }
         }
-        if o.tx_scheduler.qctx_re {
-            m.tx_scheduler_qctx.read(o.tx_scheduler.qctx_raddr);
-            i.tx_scheduler.qctx_rdata = m.tx_scheduler_qctx.rdata;
-            self.read |= 1 << 3;
+        if woken(&wake, at::payload_fetch) {
+            if o.payload_fetch.bank_we & 1 == 1 {
+                self.stir |= 1 << at::payload_fetch;
+                m.replay0.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
+            }
         }
-        if o.tx_scheduler.qctx_we {
-            m.tx_scheduler_qctx.write(o.tx_scheduler.qctx_waddr, o.tx_scheduler.qctx_wdata);
+        if woken(&wake, at::port_tx) {
+            if o.port_tx.bank_re >> 1 & 1 == 1 {
+                self.stir |= 1 << at::port_tx;
+                m.replay1.read(o.port_tx.bank_raddr1);
+                i.port_tx.bank_rdata1 = m.replay1.rdata;
+                self.read |= 1 << 10;
+            }
         }
-        if o.tx_scheduler.smsg_re {
-            m.tx_scheduler_smsg.read(o.tx_scheduler.smsg_raddr);
-            i.tx_scheduler.smsg_rdata = m.tx_scheduler_smsg.rdata;
-            self.read |= 1 << 4;
+        if woken(&wake, at::payload_fetch) {
+            if o.payload_fetch.bank_we >> 1 & 1 == 1 {
+                self.stir |= 1 << at::payload_fetch;
+                m.replay1.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
+            }
+            if o.payload_fetch.tagr_re {
+                self.stir |= 1 << at::payload_fetch;
+                m.payload_fetch_tagr.read(o.payload_fetch.tagr_raddr);
+                i.payload_fetch.tagr_rdata = m.payload_fetch_tagr.rdata;
+                self.read |= 1 << 11;
+            }
+            if o.payload_fetch.tagr_we {
+                self.stir |= 1 << at::payload_fetch;
+                m.payload_fetch_tagr.write(o.payload_fetch.tagr_waddr, o.payload_fetch.tagr_wdata);
+            }
         }
-        if o.tx_scheduler.smsg_we {
-            m.tx_scheduler_smsg.write(o.tx_scheduler.smsg_waddr, o.tx_scheduler.smsg_wdata);
+        if woken(&wake, at::order_fifo) {
+            if o.order_fifo.ram_re {
+                self.stir |= 1 << at::order_fifo;
+                m.order_fifo_ram.read(o.order_fifo.ram_raddr);
+                i.order_fifo.ram_rdata = m.order_fifo_ram.rdata;
+                self.read |= 1 << 12;
+            }
+            if o.order_fifo.ram_we {
+                self.stir |= 1 << at::order_fifo;
+                m.order_fifo_ram.write(o.order_fifo.ram_waddr, o.order_fifo.ram_wdata);
+            }
         }
-        if o.tx_scheduler.work_re {
-            m.tx_scheduler_work.read(o.tx_scheduler.work_raddr);
-            i.tx_scheduler.work_rdata = m.tx_scheduler_work.rdata;
-            self.read |= 1 << 5;
+        if woken(&wake, at::pcie_link) {
+            if o.pcie_link.buf_re {
+                self.stir |= 1 << at::pcie_link;
+                m.pcie_link_buf.read(o.pcie_link.buf_raddr);
+                i.pcie_link.buf_rdata = m.pcie_link_buf.rdata;
+                self.read |= 1 << 13;
+            }
+            if o.pcie_link.buf_we {
+                self.stir |= 1 << at::pcie_link;
+                m.pcie_link_buf.write(o.pcie_link.buf_waddr, o.pcie_link.buf_wdata);
+            }
         }
-        if o.tx_scheduler.work_we {
-            m.tx_scheduler_work.write(o.tx_scheduler.work_waddr, o.tx_scheduler.work_wdata);
+        if woken(&wake, at::pcie_reads) {
+            if o.pcie_reads.ram_re {
+                self.stir |= 1 << at::pcie_reads;
+                m.pcie_reads_ram.read(o.pcie_reads.ram_raddr);
+                i.pcie_reads.ram_rdata = m.pcie_reads_ram.rdata;
+                self.read |= 1 << 14;
+            }
+            if o.pcie_reads.ram_we {
+                self.stir |= 1 << at::pcie_reads;
+                m.pcie_reads_ram.write(o.pcie_reads.ram_waddr, o.pcie_reads.ram_wdata);
+            }
         }
-        if o.replay_store.map_re {
-            m.replay_store_map.read(o.replay_store.map_raddr);
-            i.replay_store.map_rdata = m.replay_store_map.rdata;
-            self.read |= 1 << 6;
+        if woken(&wake, at::pcie_writes) {
+            if o.pcie_writes.ram_re {
+                self.stir |= 1 << at::pcie_writes;
+                m.pcie_writes_ram.read(o.pcie_writes.ram_raddr);
+                i.pcie_writes.ram_rdata = m.pcie_writes_ram.rdata;
+                self.read |= 1 << 15;
+            }
+            if o.pcie_writes.ram_we {
+                self.stir |= 1 << at::pcie_writes;
+                m.pcie_writes_ram.write(o.pcie_writes.ram_waddr, o.pcie_writes.ram_wdata);
+            }
         }
-        if o.replay_store.map_we {
-            m.replay_store_map.write(o.replay_store.map_waddr, o.replay_store.map_wdata);
+        if woken(&wake, at::pcie_cqes) {
+            if o.pcie_cqes.ram_re {
+                self.stir |= 1 << at::pcie_cqes;
+                m.pcie_cqes_ram.read(o.pcie_cqes.ram_raddr);
+                i.pcie_cqes.ram_rdata = m.pcie_cqes_ram.rdata;
+                self.read |= 1 << 16;
+            }
+            if o.pcie_cqes.ram_we {
+                self.stir |= 1 << at::pcie_cqes;
+                m.pcie_cqes_ram.write(o.pcie_cqes.ram_waddr, o.pcie_cqes.ram_wdata);
+            }
         }
-        if o.replay_store.rec_re {
-            m.replay_store_rec.read(o.replay_store.rec_raddr);
-            i.replay_store.rec_rdata = m.replay_store_rec.rdata;
-            self.read |= 1 << 7;
+        if woken(&wake, at::dat_queue) {
+            if o.dat_queue.ram_re {
+                self.stir |= 1 << at::dat_queue;
+                m.dat_queue_ram.read(o.dat_queue.ram_raddr);
+                i.dat_queue.ram_rdata = m.dat_queue_ram.rdata;
+                self.read |= 1 << 17;
+            }
+            if o.dat_queue.ram_we {
+                self.stir |= 1 << at::dat_queue;
+                m.dat_queue_ram.write(o.dat_queue.ram_waddr, o.dat_queue.ram_wdata);
+            }
         }
-        if o.replay_store.rec_we {
-            m.replay_store_rec.write(o.replay_store.rec_waddr, o.replay_store.rec_wdata);
+        if woken(&wake, at::ctl_queue) {
+            if o.ctl_queue.ram_re {
+                self.stir |= 1 << at::ctl_queue;
+                m.ctl_queue_ram.read(o.ctl_queue.ram_raddr);
+                i.ctl_queue.ram_rdata = m.ctl_queue_ram.rdata;
+                self.read |= 1 << 18;
+            }
+            if o.ctl_queue.ram_we {
+                self.stir |= 1 << at::ctl_queue;
+                m.ctl_queue_ram.write(o.ctl_queue.ram_waddr, o.ctl_queue.ram_wdata);
+            }
         }
-        if o.replay_store.fl_re {
-            m.replay_store_fl.read(o.replay_store.fl_raddr);
-            i.replay_store.fl_rdata = m.replay_store_fl.rdata;
-            self.read |= 1 << 8;
+        if woken(&wake, at::payload_write) {
+            if o.payload_write.ring_re {
+                self.stir |= 1 << at::payload_write;
+                m.ingress_ring.read(o.payload_write.ring_raddr);
+                i.payload_write.ring_rdata = m.ingress_ring.rdata;
+                self.read |= 1 << 19;
+            }
         }
-        if o.replay_store.fl_we {
-            m.replay_store_fl.write(o.replay_store.fl_waddr, o.replay_store.fl_wdata);
+        if woken(&wake, at::ingress_pool) {
+            if o.ingress_pool.ring_we {
+                self.stir |= 1 << at::ingress_pool;
+                m.ingress_ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
+            }
         }
-        if o.port_tx.bank_re & 1 == 1 {
-            m.replay0.read(o.port_tx.bank_raddr0);
-            i.port_tx.bank_rdata0 = m.replay0.rdata;
-            self.read |= 1 << 9;
+        if woken(&wake, at::dat_fifo) {
+            if o.dat_fifo.ram_re {
+                self.stir |= 1 << at::dat_fifo;
+                m.dat_fifo_ram.read(o.dat_fifo.ram_raddr);
+                i.dat_fifo.ram_rdata = m.dat_fifo_ram.rdata;
+                self.read |= 1 << 20;
+            }
+            if o.dat_fifo.ram_we {
+                self.stir |= 1 << at::dat_fifo;
+                m.dat_fifo_ram.write(o.dat_fifo.ram_waddr, o.dat_fifo.ram_wdata);
+            }
         }
-        if o.payload_fetch.bank_we & 1 == 1 {
-            m.replay0.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
+        if woken(&wake, at::ctl_fifo) {
+            if o.ctl_fifo.ram_re {
+                self.stir |= 1 << at::ctl_fifo;
+                m.ctl_fifo_ram.read(o.ctl_fifo.ram_raddr);
+                i.ctl_fifo.ram_rdata = m.ctl_fifo_ram.rdata;
+                self.read |= 1 << 21;
+            }
+            if o.ctl_fifo.ram_we {
+                self.stir |= 1 << at::ctl_fifo;
+                m.ctl_fifo_ram.write(o.ctl_fifo.ram_waddr, o.ctl_fifo.ram_wdata);
+            }
         }
-        if o.port_tx.bank_re >> 1 & 1 == 1 {
-            m.replay1.read(o.port_tx.bank_raddr1);
-            i.port_tx.bank_rdata1 = m.replay1.rdata;
-            self.read |= 1 << 10;
+        if woken(&wake, at::rx_track) {
+            if o.rx_track.peer_re {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_peer.read(o.rx_track.peer_raddr);
+                i.rx_track.peer_rdata = m.rx_track_peer.rdata;
+                self.read |= 1 << 22;
+            }
+            if o.rx_track.peer_we {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_peer.write(o.rx_track.peer_waddr, o.rx_track.peer_wdata);
+            }
+            if o.rx_track.rctx_re {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_rctx.read(o.rx_track.rctx_raddr);
+                i.rx_track.rctx_rdata = m.rx_track_rctx.rdata;
+                self.read |= 1 << 23;
+            }
+            if o.rx_track.rctx_we {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_rctx.write(o.rx_track.rctx_waddr, o.rx_track.rctx_wdata);
+            }
         }
-        if o.payload_fetch.bank_we >> 1 & 1 == 1 {
-            m.replay1.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
+        if woken(&wake, at::deliver_fifo) {
+            if o.deliver_fifo.ram_re {
+                self.stir |= 1 << at::deliver_fifo;
+                m.deliver_fifo_ram.read(o.deliver_fifo.ram_raddr);
+                i.deliver_fifo.ram_rdata = m.deliver_fifo_ram.rdata;
+                self.read |= 1 << 24;
+            }
+            if o.deliver_fifo.ram_we {
+                self.stir |= 1 << at::deliver_fifo;
+                m.deliver_fifo_ram.write(o.deliver_fifo.ram_waddr, o.deliver_fifo.ram_wdata);
+            }
         }
-        if o.payload_fetch.tagr_re {
-            m.payload_fetch_tagr.read(o.payload_fetch.tagr_raddr);
-            i.payload_fetch.tagr_rdata = m.payload_fetch_tagr.rdata;
-            self.read |= 1 << 11;
+        if woken(&wake, at::answer_fifo) {
+            if o.answer_fifo.ram_re {
+                self.stir |= 1 << at::answer_fifo;
+                m.answer_fifo_ram.read(o.answer_fifo.ram_raddr);
+                i.answer_fifo.ram_rdata = m.answer_fifo_ram.rdata;
+                self.read |= 1 << 25;
+            }
+            if o.answer_fifo.ram_we {
+                self.stir |= 1 << at::answer_fifo;
+                m.answer_fifo_ram.write(o.answer_fifo.ram_waddr, o.answer_fifo.ram_wdata);
+            }
         }
-        if o.payload_fetch.tagr_we {
-            m.payload_fetch_tagr.write(o.payload_fetch.tagr_waddr, o.payload_fetch.tagr_wdata);
-        }
-        if o.order_fifo.ram_re {
-            m.order_fifo_ram.read(o.order_fifo.ram_raddr);
-            i.order_fifo.ram_rdata = m.order_fifo_ram.rdata;
-            self.read |= 1 << 12;
-        }
-        if o.order_fifo.ram_we {
-            m.order_fifo_ram.write(o.order_fifo.ram_waddr, o.order_fifo.ram_wdata);
-        }
-        if o.pcie_link.buf_re {
-            m.pcie_link_buf.read(o.pcie_link.buf_raddr);
-            i.pcie_link.buf_rdata = m.pcie_link_buf.rdata;
-            self.read |= 1 << 13;
-        }
-        if o.pcie_link.buf_we {
-            m.pcie_link_buf.write(o.pcie_link.buf_waddr, o.pcie_link.buf_wdata);
-        }
-        if o.pcie_reads.ram_re {
-            m.pcie_reads_ram.read(o.pcie_reads.ram_raddr);
-            i.pcie_reads.ram_rdata = m.pcie_reads_ram.rdata;
-            self.read |= 1 << 14;
-        }
-        if o.pcie_reads.ram_we {
-            m.pcie_reads_ram.write(o.pcie_reads.ram_waddr, o.pcie_reads.ram_wdata);
-        }
-        if o.pcie_writes.ram_re {
-            m.pcie_writes_ram.read(o.pcie_writes.ram_raddr);
-            i.pcie_writes.ram_rdata = m.pcie_writes_ram.rdata;
-            self.read |= 1 << 15;
-        }
-        if o.pcie_writes.ram_we {
-            m.pcie_writes_ram.write(o.pcie_writes.ram_waddr, o.pcie_writes.ram_wdata);
-        }
-        if o.pcie_cqes.ram_re {
-            m.pcie_cqes_ram.read(o.pcie_cqes.ram_raddr);
-            i.pcie_cqes.ram_rdata = m.pcie_cqes_ram.rdata;
-            self.read |= 1 << 16;
-        }
-        if o.pcie_cqes.ram_we {
-            m.pcie_cqes_ram.write(o.pcie_cqes.ram_waddr, o.pcie_cqes.ram_wdata);
-        }
-        if o.dat_queue.ram_re {
-            m.dat_queue_ram.read(o.dat_queue.ram_raddr);
-            i.dat_queue.ram_rdata = m.dat_queue_ram.rdata;
-            self.read |= 1 << 17;
-        }
-        if o.dat_queue.ram_we {
-            m.dat_queue_ram.write(o.dat_queue.ram_waddr, o.dat_queue.ram_wdata);
-        }
-        if o.ctl_queue.ram_re {
-            m.ctl_queue_ram.read(o.ctl_queue.ram_raddr);
-            i.ctl_queue.ram_rdata = m.ctl_queue_ram.rdata;
-            self.read |= 1 << 18;
-        }
-        if o.ctl_queue.ram_we {
-            m.ctl_queue_ram.write(o.ctl_queue.ram_waddr, o.ctl_queue.ram_wdata);
-        }
-        if o.payload_write.ring_re {
-            m.ingress_ring.read(o.payload_write.ring_raddr);
-            i.payload_write.ring_rdata = m.ingress_ring.rdata;
-            self.read |= 1 << 19;
-        }
-        if o.ingress_pool.ring_we {
-            m.ingress_ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
-        }
-        if o.dat_fifo.ram_re {
-            m.dat_fifo_ram.read(o.dat_fifo.ram_raddr);
-            i.dat_fifo.ram_rdata = m.dat_fifo_ram.rdata;
-            self.read |= 1 << 20;
-        }
-        if o.dat_fifo.ram_we {
-            m.dat_fifo_ram.write(o.dat_fifo.ram_waddr, o.dat_fifo.ram_wdata);
-        }
-        if o.ctl_fifo.ram_re {
-            m.ctl_fifo_ram.read(o.ctl_fifo.ram_raddr);
-            i.ctl_fifo.ram_rdata = m.ctl_fifo_ram.rdata;
-            self.read |= 1 << 21;
-        }
-        if o.ctl_fifo.ram_we {
-            m.ctl_fifo_ram.write(o.ctl_fifo.ram_waddr, o.ctl_fifo.ram_wdata);
-        }
-        if o.rx_track.peer_re {
-            m.rx_track_peer.read(o.rx_track.peer_raddr);
-            i.rx_track.peer_rdata = m.rx_track_peer.rdata;
-            self.read |= 1 << 22;
-        }
-        if o.rx_track.peer_we {
-            m.rx_track_peer.write(o.rx_track.peer_waddr, o.rx_track.peer_wdata);
-        }
-        if o.rx_track.rctx_re {
-            m.rx_track_rctx.read(o.rx_track.rctx_raddr);
-            i.rx_track.rctx_rdata = m.rx_track_rctx.rdata;
-            self.read |= 1 << 23;
-        }
-        if o.rx_track.rctx_we {
-            m.rx_track_rctx.write(o.rx_track.rctx_waddr, o.rx_track.rctx_wdata);
-        }
-        if o.deliver_fifo.ram_re {
-            m.deliver_fifo_ram.read(o.deliver_fifo.ram_raddr);
-            i.deliver_fifo.ram_rdata = m.deliver_fifo_ram.rdata;
-            self.read |= 1 << 24;
-        }
-        if o.deliver_fifo.ram_we {
-            m.deliver_fifo_ram.write(o.deliver_fifo.ram_waddr, o.deliver_fifo.ram_wdata);
-        }
-        if o.answer_fifo.ram_re {
-            m.answer_fifo_ram.read(o.answer_fifo.ram_raddr);
-            i.answer_fifo.ram_rdata = m.answer_fifo_ram.rdata;
-            self.read |= 1 << 25;
-        }
-        if o.answer_fifo.ram_we {
-            m.answer_fifo_ram.write(o.answer_fifo.ram_waddr, o.answer_fifo.ram_wdata);
-        }
-        if o.completion.cmsg_re {
-            m.completion_cmsg.read(o.completion.cmsg_raddr);
-            i.completion.cmsg_rdata = m.completion_cmsg.rdata;
-            self.read |= 1 << 26;
-        }
-        if o.completion.cmsg_we {
-            m.completion_cmsg.write(o.completion.cmsg_waddr, o.completion.cmsg_wdata);
-        }
-        if o.completion.cqp_re {
-            m.completion_cqp.read(o.completion.cqp_raddr);
-            i.completion.cqp_rdata = m.completion_cqp.rdata;
-            self.read |= 1 << 27;
-        }
-        if o.completion.cqp_we {
-            m.completion_cqp.write(o.completion.cqp_waddr, o.completion.cqp_wdata);
-        }
-        if o.completion.fl_re {
-            m.completion_fl.read(o.completion.fl_raddr);
-            i.completion.fl_rdata = m.completion_fl.rdata;
-            self.read |= 1 << 28;
-        }
-        if o.completion.fl_we {
-            m.completion_fl.write(o.completion.fl_waddr, o.completion.fl_wdata);
+        if woken(&wake, at::completion) {
+            if o.completion.cmsg_re {
+                self.stir |= 1 << at::completion;
+                m.completion_cmsg.read(o.completion.cmsg_raddr);
+                i.completion.cmsg_rdata = m.completion_cmsg.rdata;
+                self.read |= 1 << 26;
+            }
+            if o.completion.cmsg_we {
+                self.stir |= 1 << at::completion;
+                m.completion_cmsg.write(o.completion.cmsg_waddr, o.completion.cmsg_wdata);
+            }
+            if o.completion.cqp_re {
+                self.stir |= 1 << at::completion;
+                m.completion_cqp.read(o.completion.cqp_raddr);
+                i.completion.cqp_rdata = m.completion_cqp.rdata;
+                self.read |= 1 << 27;
+            }
+            if o.completion.cqp_we {
+                self.stir |= 1 << at::completion;
+                m.completion_cqp.write(o.completion.cqp_waddr, o.completion.cqp_wdata);
+            }
+            if o.completion.fl_re {
+                self.stir |= 1 << at::completion;
+                m.completion_fl.read(o.completion.fl_raddr);
+                i.completion.fl_rdata = m.completion_fl.rdata;
+                self.read |= 1 << 28;
+            }
+            if o.completion.fl_we {
+                self.stir |= 1 << at::completion;
+                m.completion_fl.write(o.completion.fl_waddr, o.completion.fl_wdata);
+            }
         }
     }
 
@@ -856,13 +1543,11 @@ impl Nic {
 
     /// The NIC's own ports.
     pub(super) fn connect_ports(&mut self, ports: &Inputs) {
-        let i = &mut self.i;
-        i.rx_fifo.in_valid = ports.rx_valid;
-        if ports.rx_valid {
+        let (i, wake) = (&mut self.i, &mut self.wake);
+        if valid(&mut i.rx_fifo.in_valid, ports.rx_valid, wake, at::rx_fifo) {
             i.rx_fifo.in_data = ports.rx;
         }
-        i.port_rx.wire_valid = ports.wire_valid;
-        if ports.wire_valid {
+        if valid(&mut i.port_rx.wire_valid, ports.wire_valid, wake, at::port_rx) {
             i.port_rx.wire_sop = ports.wire_sop;
             i.port_rx.wire_eop = ports.wire_eop;
             i.port_rx.wire_bytes = ports.wire_bytes;
