@@ -1842,7 +1842,7 @@ module nic
 
   ram_fifo #(
       .WIDTH($bits(parsed_t)),
-      .DEPTH(1024)
+      .DEPTH(8192)
   ) u_dat_fifo (
       .clk_i,
       .rst_ni,
@@ -1863,7 +1863,7 @@ module nic
 
   ram_1r1w #(
       .WIDTH($bits(dat_fifo_ram_wdata)),
-      .DEPTH(1024)
+      .DEPTH(8192)
   ) u_dat_fifo_ram (
       .clk_i,
       .we_i(dat_fifo_ram_we),
@@ -1876,7 +1876,7 @@ module nic
 
   ram_fifo #(
       .WIDTH($bits(parsed_t)),
-      .DEPTH(1024)
+      .DEPTH(8192)
   ) u_ctl_fifo (
       .clk_i,
       .rst_ni,
@@ -1897,7 +1897,7 @@ module nic
 
   ram_1r1w #(
       .WIDTH($bits(ctl_fifo_ram_wdata)),
-      .DEPTH(1024)
+      .DEPTH(8192)
   ) u_ctl_fifo_ram (
       .clk_i,
       .we_i(ctl_fifo_ram_we),

@@ -49,8 +49,8 @@ macro_rules! blocks {
             22 port_rx "u_port_rx" (port_rx::Regs) (port_rx::Inputs) (port_rx::Outputs) (port_rx::Regs::reset) (never);
             23 packet_parse "u_packet_parse" (packet_parse::Regs) (packet_parse::Inputs) (packet_parse::Outputs) (packet_parse::Regs::reset) (never);
             24 ingress_pool "u_ingress_pool" (ingress_pool::Regs) (ingress_pool::Inputs) (ingress_pool::Outputs) (ingress_pool::Regs::reset) (never);
-            25 dat_fifo "u_dat_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
-            26 ctl_fifo "u_ctl_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            25 dat_fifo "u_dat_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(8192)) (fifo);
+            26 ctl_fifo "u_ctl_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(8192)) (fifo);
             27 rx_track "u_rx_track" (rx_track::Regs) (rx_track::Inputs) (rx_track::Outputs) (rx_track::Regs::reset) (never);
             28 deliver_fifo "u_deliver_fifo" (RamFifo<Delivery>) (ram_fifo::Inputs<Delivery>) (ram_fifo::Outputs<Delivery>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
             29 payload_write "u_payload_write" (payload_write::Regs) (payload_write::Inputs) (payload_write::Outputs) (payload_write::Regs::reset) (always);
@@ -86,8 +86,8 @@ macro_rules! memories {
             17 dat_queue_ram "u_dat_queue_ram" (Frame) (|sizes: &Sizes| sizes.frames as usize);
             18 ctl_queue_ram "u_ctl_queue_ram" (Frame) (|sizes: &Sizes| sizes.frames as usize);
             19 ingress_ring "u_ingress_ring" (Word) (|sizes: &Sizes| sizes.ingress_words as usize);
-            20 dat_fifo_ram "u_dat_fifo_ram" (Parsed) (|_: &Sizes| 1024);
-            21 ctl_fifo_ram "u_ctl_fifo_ram" (Parsed) (|_: &Sizes| 1024);
+            20 dat_fifo_ram "u_dat_fifo_ram" (Parsed) (|_: &Sizes| 8192);
+            21 ctl_fifo_ram "u_ctl_fifo_ram" (Parsed) (|_: &Sizes| 8192);
             22 rx_track_peer "u_rx_track_peer" (rx_track::Peer) (|sizes: &Sizes| sizes.dests as usize * sizes.qps as usize);
             23 rx_track_rctx "u_rx_track_rctx" (rx_track::Side) (|sizes: &Sizes| sizes.qps as usize);
             24 deliver_fifo_ram "u_deliver_fifo_ram" (Delivery) (|_: &Sizes| 1024);
