@@ -203,7 +203,7 @@ struct Tree {
     root: Value,
 }
 
-fn node<'a>(list: &'a Value, addr: &Value) -> &'a Value {
+fn at<'a>(list: &'a Value, addr: &Value) -> &'a Value {
     let nodes = list.as_array().expect("a list");
     nodes.iter().find(|n| n["addr"] == *addr).expect("a node at each address")
 }
@@ -229,7 +229,7 @@ impl Tree {
 
     /// Bits of a type, arrays and structs of any kind with all they hold.
     fn bits(&self, addr: &Value) -> u64 {
-        let node = node(&self.root["miscsp"][0]["typesp"], addr);
+        let node = at(&self.root["miscsp"][0]["typesp"], addr);
         let count = |range: &Value| {
             let range = range.as_str().expect("a range").trim_matches(['[', ']']);
             let (a, b) = range.split_once(':').expect("two ends");
@@ -261,7 +261,11 @@ impl Tree {
                     *bits += self.bits(&item["dtypep"]);
                 }
                 "CELL" => {
+<<<<<<< HEAD
                     let module = node(&self.root["modulesp"], &item["modp"]);
+=======
+                    let module = at(&self.root["modulesp"], &node["modp"]);
+>>>>>>> mutate
                     self.sum(module, names, bits, instances);
                 }
                 "GENBLOCK" | "BEGIN" => self.nodes(&item["itemsp"], names, bits, instances),
