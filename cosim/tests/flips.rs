@@ -255,20 +255,16 @@ impl Tree {
     }
 
     fn nodes(&self, nodes: &Value, names: &[&str], bits: &mut u64, instances: &mut u64) {
-        for item in nodes.as_array().into_iter().flatten() {
-            match item["type"].as_str().unwrap_or("") {
-                "VAR" if names.iter().any(|n| item["name"] == **n) => {
-                    *bits += self.bits(&item["dtypep"]);
+        for node in nodes.as_array().into_iter().flatten() {
+            match node["type"].as_str().unwrap_or("") {
+                "VAR" if names.iter().any(|n| node["name"] == **n) => {
+                    *bits += self.bits(&node["dtypep"]);
                 }
                 "CELL" => {
-<<<<<<< HEAD
-                    let module = node(&self.root["modulesp"], &item["modp"]);
-=======
                     let module = at(&self.root["modulesp"], &node["modp"]);
->>>>>>> mutate
                     self.sum(module, names, bits, instances);
                 }
-                "GENBLOCK" | "BEGIN" => self.nodes(&item["itemsp"], names, bits, instances),
+                "GENBLOCK" | "BEGIN" => self.nodes(&node["itemsp"], names, bits, instances),
                 _ => {}
             }
         }

@@ -11,8 +11,9 @@ use cosim::world::World;
 fn state(world: &World) -> Vec<Vec<u32>> {
     let mut all = Vec::new();
     for node in &world.nodes {
-        node.nic
-            .instances(&mut |_, outputs, regs| all.extend([outputs, regs].map(|i| i.to_words())));
+        node.nic.instances(&mut |_, outputs, regs| {
+            all.extend([outputs, regs].map(rtl_model::image::Image::to_words))
+        });
         node.nic.memories(&mut |_, words| all.push(words));
     }
     all

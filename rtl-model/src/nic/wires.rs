@@ -503,14 +503,14 @@ fn level<T: PartialEq>(to: &mut T, from: T, wake: &mut u64, block: u32) {
 
 /// A ready, where the block that gives it is awake.
 fn ready(to: &mut bool, from: bool, wake: &mut u64, giver: u32, block: u32) {
-    if woken(wake, giver) && *to != from {
+    if woken(*wake, giver) && *to != from {
         *to = from;
         *wake |= 1 << block;
     }
 }
 
-fn woken(wake: &u64, block: u32) -> bool {
-    *wake >> block & 1 == 1
+fn woken(wake: u64, block: u32) -> bool {
+    wake >> block & 1 == 1
 }
 
 impl Nic {
@@ -698,20 +698,20 @@ impl Nic {
             at::qp_table,
             at::completion,
         );
-        if woken(wake, at::replay_store) {
+        if woken(*wake, at::replay_store) {
             b.replay_store.ready(&i.replay_store, &mut o.replay_store);
         }
-        if woken(wake, at::tlp_parse) {
+        if woken(*wake, at::tlp_parse) {
             b.tlp_parse.ready(&i.tlp_parse, &mut o.tlp_parse);
         }
         ready(&mut i.rx_fifo.out_ready, o.tlp_parse.rx_ready, wake, at::tlp_parse, at::rx_fifo);
-        if woken(wake, at::rx_fifo) {
+        if woken(*wake, at::rx_fifo) {
             b.rx_fifo.ready(&i.rx_fifo, &mut o.rx_fifo);
         }
-        if woken(wake, at::path_select) {
+        if woken(*wake, at::path_select) {
             b.path_select.ready(&i.path_select, &mut o.path_select);
         }
-        if woken(wake, at::window) {
+        if woken(*wake, at::window) {
             b.window.ready(&i.window, &mut o.window);
         }
         ready(
@@ -735,10 +735,10 @@ impl Nic {
             at::replay_store,
             at::packet_build,
         );
-        if woken(wake, at::packet_build) {
+        if woken(*wake, at::packet_build) {
             b.packet_build.ready(&i.packet_build, &mut o.packet_build);
         }
-        if woken(wake, at::pcie_link) {
+        if woken(*wake, at::pcie_link) {
             b.pcie_link.ready(&i.pcie_link, &mut o.pcie_link);
         }
         ready(
@@ -748,7 +748,7 @@ impl Nic {
             at::pcie_link,
             at::tlp_engine,
         );
-        if woken(wake, at::tlp_engine) {
+        if woken(*wake, at::tlp_engine) {
             b.tlp_engine.ready(&i.tlp_engine, &mut o.tlp_engine);
         }
         ready(
@@ -765,7 +765,7 @@ impl Nic {
             at::packet_build,
             at::payload_fetch,
         );
-        if woken(wake, at::payload_fetch) {
+        if woken(*wake, at::payload_fetch) {
             b.payload_fetch.ready(&i.payload_fetch, &mut o.payload_fetch);
         }
         ready(
@@ -782,7 +782,7 @@ impl Nic {
             at::payload_fetch,
             at::tx_scheduler,
         );
-        if woken(wake, at::tx_scheduler) {
+        if woken(*wake, at::tx_scheduler) {
             b.tx_scheduler.ready(&i.tx_scheduler, &mut o.tx_scheduler);
         }
         ready(
@@ -799,7 +799,7 @@ impl Nic {
             at::tlp_engine,
             at::completion,
         );
-        if woken(wake, at::completion) {
+        if woken(*wake, at::completion) {
             b.completion.ready(&i.completion, &mut o.completion);
         }
         ready(
@@ -823,11 +823,11 @@ impl Nic {
             at::completion,
             at::doorbell,
         );
-        if woken(wake, at::doorbell) {
+        if woken(*wake, at::doorbell) {
             b.doorbell.ready(&i.doorbell, &mut o.doorbell);
         }
         ready(&mut i.qp_table.open_ready, o.window.open_ready, wake, at::window, at::qp_table);
-        if woken(wake, at::qp_table) {
+        if woken(*wake, at::qp_table) {
             b.qp_table.ready(&i.qp_table, &mut o.qp_table);
         }
         ready(
@@ -837,7 +837,7 @@ impl Nic {
             at::payload_fetch,
             at::order_fifo,
         );
-        if woken(wake, at::order_fifo) {
+        if woken(*wake, at::order_fifo) {
             b.order_fifo.ready(&i.order_fifo, &mut o.order_fifo);
         }
         ready(
@@ -847,7 +847,7 @@ impl Nic {
             at::pcie_link,
             at::pcie_reads,
         );
-        if woken(wake, at::pcie_reads) {
+        if woken(*wake, at::pcie_reads) {
             b.pcie_reads.ready(&i.pcie_reads, &mut o.pcie_reads);
         }
         ready(
@@ -857,7 +857,7 @@ impl Nic {
             at::pcie_link,
             at::pcie_writes,
         );
-        if woken(wake, at::pcie_writes) {
+        if woken(*wake, at::pcie_writes) {
             b.pcie_writes.ready(&i.pcie_writes, &mut o.pcie_writes);
         }
         ready(
@@ -867,10 +867,10 @@ impl Nic {
             at::pcie_link,
             at::pcie_cqes,
         );
-        if woken(wake, at::pcie_cqes) {
+        if woken(*wake, at::pcie_cqes) {
             b.pcie_cqes.ready(&i.pcie_cqes, &mut o.pcie_cqes);
         }
-        if woken(wake, at::egress_arbiter) {
+        if woken(*wake, at::egress_arbiter) {
             b.egress_arbiter.ready(&i.egress_arbiter, &mut o.egress_arbiter);
         }
         ready(
@@ -880,7 +880,7 @@ impl Nic {
             at::egress_arbiter,
             at::dat_queue,
         );
-        if woken(wake, at::dat_queue) {
+        if woken(*wake, at::dat_queue) {
             b.dat_queue.ready(&i.dat_queue, &mut o.dat_queue);
         }
         ready(
@@ -890,13 +890,13 @@ impl Nic {
             at::egress_arbiter,
             at::ctl_queue,
         );
-        if woken(wake, at::ctl_queue) {
+        if woken(*wake, at::ctl_queue) {
             b.ctl_queue.ready(&i.ctl_queue, &mut o.ctl_queue);
         }
-        if woken(wake, at::dat_fifo) {
+        if woken(*wake, at::dat_fifo) {
             b.dat_fifo.ready(&i.dat_fifo, &mut o.dat_fifo);
         }
-        if woken(wake, at::ctl_fifo) {
+        if woken(*wake, at::ctl_fifo) {
             b.ctl_fifo.ready(&i.ctl_fifo, &mut o.ctl_fifo);
         }
         ready(
@@ -913,7 +913,7 @@ impl Nic {
             at::completion,
             at::payload_write,
         );
-        if woken(wake, at::payload_write) {
+        if woken(*wake, at::payload_write) {
             b.payload_write.ready(&i.payload_write, &mut o.payload_write);
         }
         ready(
@@ -923,10 +923,10 @@ impl Nic {
             at::payload_write,
             at::deliver_fifo,
         );
-        if woken(wake, at::deliver_fifo) {
+        if woken(*wake, at::deliver_fifo) {
             b.deliver_fifo.ready(&i.deliver_fifo, &mut o.deliver_fifo);
         }
-        if woken(wake, at::answer_fifo) {
+        if woken(*wake, at::answer_fifo) {
             b.answer_fifo.ready(&i.answer_fifo, &mut o.answer_fifo);
         }
         // These go into registers only.
@@ -978,7 +978,7 @@ impl Nic {
     /// The edge of every memory; what was read is an input from the next clock on.
     pub(super) fn clock_memories(&mut self) {
         let (i, o, m, wake) = (&mut self.i, &self.o, &mut self.m, self.wake);
-        if woken(&wake, at::rx_fifo) {
+        if woken(wake, at::rx_fifo) {
             if o.rx_fifo.ram_re {
                 self.stir |= 1 << at::rx_fifo;
                 m.rx_fifo_ram.read(o.rx_fifo.ram_raddr);
@@ -990,7 +990,7 @@ impl Nic {
                 m.rx_fifo_ram.write(o.rx_fifo.ram_waddr, o.rx_fifo.ram_wdata);
             }
         }
-        if woken(&wake, at::qp_table) {
+        if woken(wake, at::qp_table) {
             if o.qp_table.ctx_re {
                 self.stir |= 1 << at::qp_table;
                 m.qp_table_ctx.read(o.qp_table.ctx_raddr);
@@ -1002,7 +1002,7 @@ impl Nic {
                 m.qp_table_ctx.write(o.qp_table.ctx_waddr, o.qp_table.ctx_wdata);
             }
         }
-        if woken(&wake, at::window) {
+        if woken(wake, at::window) {
             if o.window.win_re {
                 self.stir |= 1 << at::window;
                 m.window_win.read(o.window.win_raddr);
@@ -1014,7 +1014,7 @@ impl Nic {
                 m.window_win.write(o.window.win_waddr, o.window.win_wdata);
             }
         }
-        if woken(&wake, at::tx_scheduler) {
+        if woken(wake, at::tx_scheduler) {
             if o.tx_scheduler.qctx_re {
                 self.stir |= 1 << at::tx_scheduler;
                 m.tx_scheduler_qctx.read(o.tx_scheduler.qctx_raddr);
@@ -1046,7 +1046,7 @@ impl Nic {
                 m.tx_scheduler_work.write(o.tx_scheduler.work_waddr, o.tx_scheduler.work_wdata);
             }
         }
-        if woken(&wake, at::replay_store) {
+        if woken(wake, at::replay_store) {
             if o.replay_store.map_re {
                 self.stir |= 1 << at::replay_store;
                 m.replay_store_map.read(o.replay_store.map_raddr);
@@ -1078,29 +1078,23 @@ impl Nic {
                 m.replay_store_fl.write(o.replay_store.fl_waddr, o.replay_store.fl_wdata);
             }
         }
-        if woken(&wake, at::port_tx) {
-            if o.port_tx.bank_re & 1 == 1 {
-                self.stir |= 1 << at::port_tx;
-                m.replay0.read(o.port_tx.bank_raddr0);
-                i.port_tx.bank_rdata0 = m.replay0.rdata;
-                self.read |= 1 << 9;
-            }
+        if woken(wake, at::port_tx) && o.port_tx.bank_re & 1 == 1 {
+            self.stir |= 1 << at::port_tx;
+            m.replay0.read(o.port_tx.bank_raddr0);
+            i.port_tx.bank_rdata0 = m.replay0.rdata;
+            self.read |= 1 << 9;
         }
-        if woken(&wake, at::payload_fetch) {
-            if o.payload_fetch.bank_we & 1 == 1 {
-                self.stir |= 1 << at::payload_fetch;
-                m.replay0.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
-            }
+        if woken(wake, at::payload_fetch) && o.payload_fetch.bank_we & 1 == 1 {
+            self.stir |= 1 << at::payload_fetch;
+            m.replay0.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
         }
-        if woken(&wake, at::port_tx) {
-            if o.port_tx.bank_re >> 1 & 1 == 1 {
-                self.stir |= 1 << at::port_tx;
-                m.replay1.read(o.port_tx.bank_raddr1);
-                i.port_tx.bank_rdata1 = m.replay1.rdata;
-                self.read |= 1 << 10;
-            }
+        if woken(wake, at::port_tx) && o.port_tx.bank_re >> 1 & 1 == 1 {
+            self.stir |= 1 << at::port_tx;
+            m.replay1.read(o.port_tx.bank_raddr1);
+            i.port_tx.bank_rdata1 = m.replay1.rdata;
+            self.read |= 1 << 10;
         }
-        if woken(&wake, at::payload_fetch) {
+        if woken(wake, at::payload_fetch) {
             if o.payload_fetch.bank_we >> 1 & 1 == 1 {
                 self.stir |= 1 << at::payload_fetch;
                 m.replay1.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
@@ -1116,7 +1110,7 @@ impl Nic {
                 m.payload_fetch_tagr.write(o.payload_fetch.tagr_waddr, o.payload_fetch.tagr_wdata);
             }
         }
-        if woken(&wake, at::order_fifo) {
+        if woken(wake, at::order_fifo) {
             if o.order_fifo.ram_re {
                 self.stir |= 1 << at::order_fifo;
                 m.order_fifo_ram.read(o.order_fifo.ram_raddr);
@@ -1128,7 +1122,7 @@ impl Nic {
                 m.order_fifo_ram.write(o.order_fifo.ram_waddr, o.order_fifo.ram_wdata);
             }
         }
-        if woken(&wake, at::pcie_link) {
+        if woken(wake, at::pcie_link) {
             if o.pcie_link.buf_re {
                 self.stir |= 1 << at::pcie_link;
                 m.pcie_link_buf.read(o.pcie_link.buf_raddr);
@@ -1140,7 +1134,7 @@ impl Nic {
                 m.pcie_link_buf.write(o.pcie_link.buf_waddr, o.pcie_link.buf_wdata);
             }
         }
-        if woken(&wake, at::pcie_reads) {
+        if woken(wake, at::pcie_reads) {
             if o.pcie_reads.ram_re {
                 self.stir |= 1 << at::pcie_reads;
                 m.pcie_reads_ram.read(o.pcie_reads.ram_raddr);
@@ -1152,7 +1146,7 @@ impl Nic {
                 m.pcie_reads_ram.write(o.pcie_reads.ram_waddr, o.pcie_reads.ram_wdata);
             }
         }
-        if woken(&wake, at::pcie_writes) {
+        if woken(wake, at::pcie_writes) {
             if o.pcie_writes.ram_re {
                 self.stir |= 1 << at::pcie_writes;
                 m.pcie_writes_ram.read(o.pcie_writes.ram_raddr);
@@ -1164,7 +1158,7 @@ impl Nic {
                 m.pcie_writes_ram.write(o.pcie_writes.ram_waddr, o.pcie_writes.ram_wdata);
             }
         }
-        if woken(&wake, at::pcie_cqes) {
+        if woken(wake, at::pcie_cqes) {
             if o.pcie_cqes.ram_re {
                 self.stir |= 1 << at::pcie_cqes;
                 m.pcie_cqes_ram.read(o.pcie_cqes.ram_raddr);
@@ -1176,7 +1170,7 @@ impl Nic {
                 m.pcie_cqes_ram.write(o.pcie_cqes.ram_waddr, o.pcie_cqes.ram_wdata);
             }
         }
-        if woken(&wake, at::dat_queue) {
+        if woken(wake, at::dat_queue) {
             if o.dat_queue.ram_re {
                 self.stir |= 1 << at::dat_queue;
                 m.dat_queue_ram.read(o.dat_queue.ram_raddr);
@@ -1188,7 +1182,7 @@ impl Nic {
                 m.dat_queue_ram.write(o.dat_queue.ram_waddr, o.dat_queue.ram_wdata);
             }
         }
-        if woken(&wake, at::ctl_queue) {
+        if woken(wake, at::ctl_queue) {
             if o.ctl_queue.ram_re {
                 self.stir |= 1 << at::ctl_queue;
                 m.ctl_queue_ram.read(o.ctl_queue.ram_raddr);
@@ -1200,21 +1194,17 @@ impl Nic {
                 m.ctl_queue_ram.write(o.ctl_queue.ram_waddr, o.ctl_queue.ram_wdata);
             }
         }
-        if woken(&wake, at::payload_write) {
-            if o.payload_write.ring_re {
-                self.stir |= 1 << at::payload_write;
-                m.ingress_ring.read(o.payload_write.ring_raddr);
-                i.payload_write.ring_rdata = m.ingress_ring.rdata;
-                self.read |= 1 << 19;
-            }
+        if woken(wake, at::payload_write) && o.payload_write.ring_re {
+            self.stir |= 1 << at::payload_write;
+            m.ingress_ring.read(o.payload_write.ring_raddr);
+            i.payload_write.ring_rdata = m.ingress_ring.rdata;
+            self.read |= 1 << 19;
         }
-        if woken(&wake, at::ingress_pool) {
-            if o.ingress_pool.ring_we {
-                self.stir |= 1 << at::ingress_pool;
-                m.ingress_ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
-            }
+        if woken(wake, at::ingress_pool) && o.ingress_pool.ring_we {
+            self.stir |= 1 << at::ingress_pool;
+            m.ingress_ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
         }
-        if woken(&wake, at::dat_fifo) {
+        if woken(wake, at::dat_fifo) {
             if o.dat_fifo.ram_re {
                 self.stir |= 1 << at::dat_fifo;
                 m.dat_fifo_ram.read(o.dat_fifo.ram_raddr);
@@ -1226,7 +1216,7 @@ impl Nic {
                 m.dat_fifo_ram.write(o.dat_fifo.ram_waddr, o.dat_fifo.ram_wdata);
             }
         }
-        if woken(&wake, at::ctl_fifo) {
+        if woken(wake, at::ctl_fifo) {
             if o.ctl_fifo.ram_re {
                 self.stir |= 1 << at::ctl_fifo;
                 m.ctl_fifo_ram.read(o.ctl_fifo.ram_raddr);
@@ -1238,7 +1228,7 @@ impl Nic {
                 m.ctl_fifo_ram.write(o.ctl_fifo.ram_waddr, o.ctl_fifo.ram_wdata);
             }
         }
-        if woken(&wake, at::rx_track) {
+        if woken(wake, at::rx_track) {
             if o.rx_track.peer_re {
                 self.stir |= 1 << at::rx_track;
                 m.rx_track_peer.read(o.rx_track.peer_raddr);
@@ -1260,7 +1250,7 @@ impl Nic {
                 m.rx_track_rctx.write(o.rx_track.rctx_waddr, o.rx_track.rctx_wdata);
             }
         }
-        if woken(&wake, at::deliver_fifo) {
+        if woken(wake, at::deliver_fifo) {
             if o.deliver_fifo.ram_re {
                 self.stir |= 1 << at::deliver_fifo;
                 m.deliver_fifo_ram.read(o.deliver_fifo.ram_raddr);
@@ -1272,7 +1262,7 @@ impl Nic {
                 m.deliver_fifo_ram.write(o.deliver_fifo.ram_waddr, o.deliver_fifo.ram_wdata);
             }
         }
-        if woken(&wake, at::answer_fifo) {
+        if woken(wake, at::answer_fifo) {
             if o.answer_fifo.ram_re {
                 self.stir |= 1 << at::answer_fifo;
                 m.answer_fifo_ram.read(o.answer_fifo.ram_raddr);
@@ -1284,7 +1274,7 @@ impl Nic {
                 m.answer_fifo_ram.write(o.answer_fifo.ram_waddr, o.answer_fifo.ram_wdata);
             }
         }
-        if woken(&wake, at::completion) {
+        if woken(wake, at::completion) {
             if o.completion.cmsg_re {
                 self.stir |= 1 << at::completion;
                 m.completion_cmsg.read(o.completion.cmsg_raddr);
