@@ -12,7 +12,7 @@ fn state(world: &World) -> Vec<Vec<u32>> {
     let mut all = Vec::new();
     for node in &world.nodes {
         node.nic.instances(&mut |_, outputs, regs| {
-            all.extend([outputs, regs].map(rtl_model::image::Image::to_words))
+            all.extend([outputs, regs].map(rtl_model::image::Image::to_words));
         });
         node.nic.memories(&mut |_, words| all.push(words));
     }
