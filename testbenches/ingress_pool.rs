@@ -18,6 +18,7 @@ fn pair(sizes: &Sizes, seed: u32) -> Lockstep<Regs> {
     Lockstep::new("ingress_pool", sizes, Start::Random(seed)).expect("builds")
 }
 
+/// PKT-4: control frames take the pool of class 1, all else that of class 0.
 #[test]
 fn rx_2_full_to_the_byte() -> Result<(), Mismatch> {
     let mut pair = pair(&Sizes::SMALL, 1);

@@ -241,6 +241,7 @@ fn delivery(bench: &Bench, rng: &mut Rng) -> Delivery {
 }
 
 /// Random deliveries at the borders, in both builds, in each pace.
+/// RX-6: a payload goes to its place as it arrives, whatever the order.
 #[test]
 fn pci_5_pci_6_host_memory_equals_the_payloads() -> Result<(), Mismatch> {
     let reached = Reached::begin("payload_write");

@@ -41,6 +41,45 @@ fn missing_rooms(root: &Path) -> Vec<String> {
     missing
 }
 
+/// The rules of docs/rules.md that are built so far.
+const RULES: &str = "QP-1 QP-2 QP-3 QP-4 QP-5 SEG-1 SEG-2 SEG-3 SEG-4 SEG-5 SCH-2 SCH-3 SCH-4 \
+    PCI-1 PCI-2 PCI-3 PCI-5 PCI-6 PKT-1 PKT-2 PKT-4 PKT-5 PKT-6 RX-1 RX-2 RX-3 RX-6 RX-8 ACK-1 \
+    ACK-2 SACK-1 SACK-2 CPL-1 BUF-1 BUF-3 BUF-4 ARB-1";
+
+/// The text of every file with tests.
+fn tests(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            text += &tests(&path);
+        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("rooms.rs") {
+            text += &fs::read_to_string(&path).unwrap_or_default();
+        }
+    }
+    text
+}
+
+/// Whether a test's name or a comment in a file with tests names the rule.
+fn shown(rule: &str, text: &str) -> bool {
+    let name = rule.to_lowercase().replace('-', "_");
+    let end = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
+    let in_comment = |line: &&str| line.trim_start().starts_with("//");
+    let heads = text.lines().filter(in_comment);
+    let in_head = heads.flat_map(|l| l.split(rule).skip(1)).any(end);
+    let names = text.lines().filter(|l| l.trim_start().starts_with("fn "));
+    in_head || names.flat_map(|l| l.split(name.as_str()).skip(1)).any(end)
+}
+
+#[test]
+fn every_rule_that_is_built_is_shown_by_a_test() {
+    let root = project_root();
+    let text = tests(&root.join("testbenches")) + &tests(&root.join("cosim/tests"));
+    let missing: Vec<_> = RULES.split_whitespace().filter(|r| !shown(r, &text)).collect();
+    assert!(missing.is_empty(), "no test names {missing:?}");
+    assert!(!shown("QP-99", &text) && !shown("SEG-11", "/// SEG-1"), "a rule that none names");
+}
+
 /// The reason that a head comment gives for the file's length.
 fn reason(text: &str) -> Option<String> {
     let head = text.lines().map_while(|l| l.strip_prefix("//"));

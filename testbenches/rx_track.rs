@@ -774,6 +774,7 @@ impl Traffic {
 
 /// RX-3 to RX-8, QP-4, QP-5, ACK-1, SACK-1: random packets and closes, with back-pressure and a
 /// reset in the middle; the plain receiver holds against every event, delivery and answer.
+/// QP-4, QP-5, RX-3, RX-8, ACK-1, SACK-1, SACK-2 all at once.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("rx_track");

@@ -82,7 +82,7 @@ struct Qp {
     acked: u64,
 }
 
-/// The rules SCH-1..5 and SEG-1, SEG-2, one event after the other.
+/// The rules SCH-1, SCH-2, SCH-3, SCH-4, SCH-5 and SEG-1, SEG-2, one event after the other.
 #[derive(Default)]
 struct Reference {
     mss: u64,
@@ -765,7 +765,8 @@ fn stops_and_stalls_end_differently() -> Result<(), Mismatch> {
     rows("tx_scheduler/stops_and_stalls.txt")
 }
 
-/// SEG-1..5, SCH-1..5, QP-3: groups or none, back-pressure from none to heavy, both sizes.
+/// SEG-1, SEG-2, SEG-3, SEG-4, SEG-5, SCH-1, SCH-2, SCH-3, SCH-4, QP-3: groups or none,
+/// back-pressure from none to heavy, both sizes.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     for (seed, ready) in [(1, 75), (2, 25), (3, 100)] {

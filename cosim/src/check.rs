@@ -1,6 +1,6 @@
 //! The RTL of a whole NIC beside the golden one: every output and register, every clock.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rtl_model::image::{Field, Image, Writer, image_words};
 use rtl_model::nic::{Nic, Places};
@@ -347,9 +347,4 @@ impl Checked {
         self.world.edge();
         Ok(())
     }
-}
-
-/// True for a folder that holds the top module.
-pub fn has_top(hdl: &Path, top: &str) -> bool {
-    hdl.join(format!("{top}.sv")).is_file()
 }

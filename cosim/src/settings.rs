@@ -207,7 +207,7 @@ impl Check<'_> {
             return Ok(ps / CLK_PS);
         }
         let what = format!("is not a whole number of clocks of {CLK_PS} ps");
-        Err(self.error(value, key, what, "architecture 2"))
+        Err(self.error(value, key, what, "a clock is 1 ns"))
     }
 
     /// Units a clock of a rate; `most` is what the bus can carry.

@@ -165,7 +165,7 @@ fn every_register_bit_that_flips_is_named() {
 }
 
 #[test]
-fn every_memory_bit_that_flips_is_named() {
+fn drawn_bits_of_every_memory_are_named() {
     let built = built();
     let mut rng = Rng::new(2, "flips");
     let layout = built.layout().clone();

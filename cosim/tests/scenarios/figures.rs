@@ -8,8 +8,10 @@ use std::fmt;
 use std::fs;
 use std::ops::{Add, Div, Mul, Sub};
 
+use cosim::check::RtlChoice;
 use cosim::event::Event;
 use cosim::record::{Recorder, Timed};
+use cosim::run::{Mode, Outcome, RunResult, run};
 use cosim::world::World;
 
 use crate::common::{Both, Log, message, model, project, scenario, settings};
@@ -95,11 +97,32 @@ fn see(text: &str, look: impl FnMut(&World) -> bool) -> Seen {
     Seen { moments: recorder.moments, events: log.0, world }
 }
 
-/// To its end.
+/// To its end, in lockstep; what is read stands in `result.json`.
 fn whole(text: &str) -> Seen {
-    let seen = see(text, |_| false);
-    assert_eq!(seen.world.driver.intact as usize, seen.world.driver.messages.len());
-    seen
+    let settings = settings(text);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut recorder =
+        Recorder::new(&World::new(&settings), Some(folder.path())).expect("makes files");
+    let mut log = Log::default();
+    let mut sink = Both(&mut recorder, &mut log);
+    let run = run(&settings, Mode::Lockstep, &RtlChoice::default(), &mut sink).expect("builds");
+    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    let result = RunResult::new("figures", Mode::Lockstep, &run, &recorder);
+    let moments = recorder.moments.clone();
+    recorder.finish(&result).expect("writes");
+    let file = fs::read(folder.path().join("result.json")).expect("reads");
+    let json: serde_json::Value = serde_json::from_slice(&file).expect("parses");
+    let of_file = json["moments"].as_array().expect("moments");
+    assert_eq!(of_file.len(), moments.len());
+    for (read, moment) in of_file.iter().zip(&moments) {
+        assert_eq!(
+            (&read["end_ns"], &read["bytes"]),
+            (&moment.end_ns.clone().into(), &moment.bytes.into())
+        );
+    }
+    let world = run.world;
+    assert_eq!(world.driver.intact as usize, world.driver.messages.len());
+    Seen { moments, events: log.0, world }
 }
 
 impl Seen {
