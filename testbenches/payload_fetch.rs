@@ -185,13 +185,23 @@ impl Bench {
         })
     }
 
-    /// The host answers a part of one of the open reads, any of them.
-    fn answer(&mut self, rng: &mut Rng) {
+    /// A tag that no read has nor takes in the next clock: the drawn one where the build has no
+    /// such tag, else the free one that comes last.
+    fn stray_tag(&self, drawn: u8) -> Option<u8> {
+        let (busy, next) = (&self.pair.regs().busy, usize::from(self.pair.regs().next_tag));
+        if usize::from(drawn) >= busy.len() {
+            return Some(drawn);
+        }
+        let free = (0..busy.len()).map(|n| (next + n) % busy.len()).filter(|tag| !busy[*tag]);
+        free.skip(4).last().map(|tag| tag as u8)
+    }
+
+    /// The host answers a part of one of the open reads, any of them; `now` says that the answer's
+    /// first word comes in this clock.
+    fn answer(&mut self, rng: &mut Rng, now: bool) {
         let fault = if rng.percent(self.faults) { rng.pick(&FAULTS) } else { Fault::None };
         if fault == Fault::Tag {
-            let taken = |tag: u8| self.pair.regs().busy.get(usize::from(tag)).is_some_and(|b| *b);
-            let tag = rng.bits() as u8;
-            if !taken(tag) {
+            if let Some(tag) = self.stray_tag(rng.bits() as u8).filter(|_| now) {
                 let word = CplWord {
                     tag,
                     count: 4,
@@ -281,7 +291,7 @@ impl Bench {
             self.seg = self.segment(rng);
         }
         if self.words.is_empty() {
-            self.answer(rng);
+            self.answer(rng, cpl);
         }
         // Words follow each other with any gaps; those of two completions never mix.
         let word = if cpl { self.words.pop_front() } else { None };
