@@ -328,7 +328,8 @@ module nic
   logic payload_fetch_bad_valid;
   logic [2:0] payload_fetch_bad_reason;
   logic payload_fetch_failed_valid;
-  qp_t payload_fetch_failed;
+  segment_t payload_fetch_failed;
+  logic [2:0] payload_fetch_failed_reason;
   word_t replay0_rdata;
   word_t replay1_rdata;
   logic [37:0] payload_fetch_tagr_rdata;
@@ -1298,7 +1299,9 @@ module nic
       .bad_valid_o(payload_fetch_bad_valid),
       .bad_reason_o(payload_fetch_bad_reason),
       .failed_valid_o(payload_fetch_failed_valid),
-      .failed_o(payload_fetch_failed)
+      .failed_ready_i(1'b1),
+      .failed_o(payload_fetch_failed),
+      .failed_reason_o(payload_fetch_failed_reason)
   );
 
   ram_1r1w #(

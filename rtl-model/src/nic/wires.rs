@@ -531,6 +531,7 @@ impl Nic {
         i.tx_scheduler.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.tlp_engine.cfg_rid = o.cfg_rid;
         i.tlp_engine.cfg_cqe_on_link = o.cfg_cqe_on_link;
+        i.payload_fetch.failed_ready = true;
         i.pcie_link.cfg_pcie_rate = o.cfg_pcie_rate;
         i.pcie_link.cfg_tx_hdr_buf = o.cfg_tx_hdr_buf;
         i.pcie_link.cfg_tx_data_buf = o.cfg_tx_data_buf;
