@@ -83,6 +83,8 @@ pub struct NicCounts {
     pub bad_tlps: BTreeMap<u8, u64>,
     /// Segments whose payload could not be read, by `payload_fetch`'s reason (PCI-8).
     pub failed_reads: BTreeMap<u8, u64>,
+    /// QPs put in error (QP-6), by what did it.
+    pub qp_errors: BTreeMap<String, u64>,
     /// Duplicates.
     pub duplicates: u64,
     /// Turns refused for want of replay slots (SEG-5).
@@ -271,6 +273,10 @@ impl Sink for Recorder {
             }
             Event::QpClosed { qpn, .. } => {
                 self.row(clock, nic, "QP_CLOSED", format_args!("{qpn:#08x},,,"));
+            }
+            Event::QpError { qpn, why } => {
+                *counts.qp_errors.entry(format!("{why:?}")).or_default() += 1;
+                self.row(clock, nic, "QP_ERROR", format_args!("{qpn:#08x},,,"));
             }
             Event::Posted { qpn, msn, bytes, dest } => {
                 let rest = format_args!("{qpn:#08x},{msn},{dest},{bytes}");
