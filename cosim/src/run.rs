@@ -93,6 +93,17 @@ pub struct MessageResult {
     pub refused: Option<u8>,
 }
 
+/// What came of a rule of the switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleResult {
+    /// What it does.
+    pub action: &'static str,
+    /// Frames that it means.
+    pub matched: u64,
+    /// Frames that it acted on.
+    pub acted: u64,
+}
+
 /// `result.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
@@ -120,6 +131,9 @@ pub struct RunResult {
     pub intact: u64,
     /// Counts of each NIC, by name.
     pub nics: std::collections::BTreeMap<String, NicCounts>,
+    /// The rules of the switch, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switch: Vec<RuleResult>,
     /// The first exact ends of transfers and frames after boot.
     pub moments: Vec<Timed>,
 }
@@ -430,6 +444,7 @@ impl RunResult {
             messages: messages.collect(),
             intact: world.driver.intact,
             nics: counts.collect(),
+            switch: world.switch.results(),
             moments: recorder.moments.clone(),
         }
     }

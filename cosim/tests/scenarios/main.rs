@@ -6,3 +6,4 @@ mod figures;
 mod frames;
 mod path;
 mod shapes;
+mod switch;
