@@ -125,6 +125,11 @@ fn wrong() -> Vec<Wrong> {
         ruled("to = \"a\"\naction = \"pause\"\nclasses = [8]", "classes", &["0 to 7", "PFC-4"]),
         head("Downlink.DataRate = \"500Gbps\"", "DataRate", &["bus carries", "PKT-2"]),
         head("Downlink.BufferSize = \"0B\"", "BufferSize", &["0 B is not from 1"]),
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\nICRCEnable = true",
+            "ICRCEnable",
+            &["sends none", "PKT-1"],
+        ),
         // BUF-2: pools that would stop for ever, told at the NIC.
         nic(
             "name = \"b\"\naddress = \"10.0.0.2\"\n\
