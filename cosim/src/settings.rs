@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
+use rtl_model::header::ICRC_BYTES;
 use rtl_model::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -55,6 +56,8 @@ pub struct NicSettings {
     pub distinct_rtx: bool,
     /// Completion entries take link time.
     pub cqe_on_link: bool,
+    /// Frames carry an invariant CRC.
+    pub icrc: bool,
     /// Clocks from a completion to the close.
     pub close_delay: u64,
     /// Egress pools, classes 0 and 1.
@@ -166,6 +169,13 @@ macro_rules! pick {
     ($nic:expr, $defaults:expr, $($field:ident).+) => {
         $nic.$($field).+.as_ref().or($defaults.$($field).+.as_ref())
     };
+}
+
+impl NicSettings {
+    /// Bytes of an ICRC in each frame.
+    pub fn trailer(&self) -> u64 {
+        if self.icrc { u64::from(ICRC_BYTES) } else { 0 }
+    }
 }
 
 impl Check<'_> {
@@ -341,6 +351,7 @@ impl Check<'_> {
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
+            icrc: pick!(n, d, icrc_enable).copied().unwrap_or(false),
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
             egress: self.pools(&n.egress_buffer_manager, &d.egress_buffer_manager, 256_000)?,
             ingress: self.pools(
@@ -383,12 +394,13 @@ impl Check<'_> {
 
     /// Configurations that would stop for ever, or that the memories cannot hold (BUF-2).
     fn fits(&self, at: &Spanned<Nic>, s: &NicSettings) -> Result<(), ScenarioError> {
-        let full = s.mss + WIRE_OVERHEAD;
+        let full = s.mss + WIRE_OVERHEAD + s.trailer();
+        let sack = SACK_WIRE + s.trailer();
         let ring = (u64::from(self.sizes.ingress_words) - INGRESS_SPARE_WORDS) * 64;
         let refused = if s.egress[0] < full {
             Some(("EgressBufferManager", format!("data pool of {} B < {full} B", s.egress[0])))
-        } else if s.egress[1] < SACK_WIRE {
-            let what = format!("control pool of {} B < {SACK_WIRE} B, a SACK", s.egress[1]);
+        } else if s.egress[1] < sack {
+            let what = format!("control pool of {} B < {sack} B, a SACK", s.egress[1]);
             Some(("EgressBufferManager", what))
         } else if s.ingress[0] > ring && s.ingress[0] > u64::from(self.sizes.ingress_words) * 64 {
             let what = format!("data pool of {} B > {ring} B of memory", s.ingress[0]);
@@ -428,6 +440,10 @@ impl Check<'_> {
         if nics.iter().any(|n| n.address == new.address) {
             let what = format!("two NICs have the address {}", new.address);
             return Err(self.error(at, "address", what, "QP-1"));
+        }
+        if nics.iter().any(|n| n.icrc != new.icrc) {
+            let what = "one NIC expects an ICRC and the other one sends none";
+            return Err(self.error(at, "ICRCEnable", what, "PKT-1"));
         }
         Ok(())
     }

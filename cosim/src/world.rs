@@ -364,6 +364,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         | u64::from(s.distinct_rtx) << 2
         | u64::from(s.cqe_on_link) << 3
         | 2 << 6;
+    let (wire, nominal) = (WIRE_OVERHEAD + s.trailer(), NOMINAL_OVERHEAD + s.trailer());
     vec![
         (index::MSS, s.mss),
         (index::RANGE, s.range),
@@ -380,7 +381,8 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
-        (index::OVERHEADS, DATA_HEADER | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
+        (index::OVERHEADS, DATA_HEADER | wire << 8 | nominal << 16),
+        (index::TRAILER, u64::from(s.icrc)),
         (index::EGRESS_POOL0, s.egress[0]),
         (index::EGRESS_POOL1, s.egress[1]),
         (index::INGRESS_POOL0, s.ingress[0]),
