@@ -5,6 +5,7 @@ use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
+use crate::switch::Act;
 
 /// An event of one NIC, in the clock in which its block shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,6 +114,8 @@ pub enum Event {
         /// Bytes.
         len: u32,
     },
+    /// The switch did something to a frame of this NIC, or sent it a pause.
+    Switch(Act),
 }
 
 /// Takes events as they come: clock, index of the NIC, event.

@@ -7,3 +7,4 @@ mod figures;
 mod frames;
 mod path;
 mod shapes;
+mod switch;

@@ -377,6 +377,7 @@ pub(super) mod from {
             i.packet_parse.frame_hdr = o.frame_hdr;
             i.packet_parse.frame_len = o.frame_len;
             i.packet_parse.frame_fcs_ok = o.frame_fcs_ok;
+            i.packet_parse.frame_icrc_ok = o.frame_icrc_ok;
             i.packet_parse.frame_words = o.frame_words;
         }
         if valid(&mut i.ingress_pool.word_valid, o.word_valid, wake, at::ingress_pool) {
@@ -604,12 +605,15 @@ impl Nic {
         i.egress_arbiter.cfg_sched = o.cfg_sched;
         i.egress_arbiter.cfg_weight0 = o.cfg_weight0;
         i.egress_arbiter.cfg_weight1 = o.cfg_weight1;
+        i.port_tx.cfg_icrc = o.cfg_icrc;
         i.port_rx.cfg_data_hdr = o.cfg_data_hdr;
+        i.port_rx.cfg_icrc = o.cfg_icrc;
         i.packet_parse.cfg_own_ip = o.cfg_own_ip;
         i.packet_parse.cfg_own_mac = o.cfg_own_mac;
         i.packet_parse.cfg_dscp4 = o.cfg_dscp4;
         i.packet_parse.cfg_dscp5 = o.cfg_dscp5;
         i.packet_parse.cfg_data_hdr = o.cfg_data_hdr;
+        i.packet_parse.cfg_icrc = o.cfg_icrc;
         i.packet_parse.cfg_charge_less = o.cfg_charge_less;
         i.ingress_pool.cfg_ingress_pool0 = o.cfg_ingress_pool0;
         i.ingress_pool.cfg_ingress_pool1 = o.cfg_ingress_pool1;
@@ -626,6 +630,7 @@ impl Nic {
         i.ack_build.cfg_ecn = o.cfg_ecn;
         i.ack_build.cfg_ttl = o.cfg_ttl;
         i.ack_build.cfg_range = o.cfg_range;
+        i.ack_build.cfg_icrc = o.cfg_icrc;
         i.ack_take.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.qp_drain.cfg_wire_overhead = o.cfg_wire_overhead;
         i.qp_drain.cfg_nominal_overhead = o.cfg_nominal_overhead;
