@@ -5,7 +5,7 @@ mod elaborated;
 
 use std::collections::BTreeSet;
 
-use cosim::check::{Checked, RtlChoice, build_nic};
+use cosim::check::{Checked, RtlChoice, Stop, build_nic};
 use cosim::event::Nowhere;
 use cosim::scenario::Source;
 use cosim::settings::{Settings, settle};
@@ -82,6 +82,37 @@ fn nothing_differs_unless_flipped() {
         assert_eq!(rtl.memory_differences(&node.nic), []);
     }
     assert_eq!(checked.world.driver.corrupted, [] as [usize; 0]);
+}
+
+/// Many clocks at once: a memory's word that has flipped is found at the clock at which it is read,
+/// as it is clock by clock, wherever in a group that clock lies.
+#[test]
+fn a_difference_inside_a_group_has_its_clock() {
+    let built = built();
+    let mut rng = Rng::new(3, "flips");
+    let mut seen = BTreeSet::new();
+    for checked in stops(&built, &mut rng) {
+        let world = checked.world;
+        let stop = |all_at_once: bool| {
+            let mut again = Checked::resume(world.clone(), &built).expect("resumes");
+            let rtl = &mut again.rtl[1].rtl;
+            let ring = rtl.layout().memory("u_ingress_ring").expect("a memory");
+            let flipped: Vec<_> = rtl.read_memory(ring).iter().map(|word| !word).collect();
+            rtl.load_memory(ring, &flipped).expect("fits");
+            let stopped = if all_at_once {
+                again.run(5_000, &mut Nowhere, |_| ())
+            } else {
+                (0..5_000).try_for_each(|_| again.step(&mut Nowhere))
+            };
+            let Err(Stop::Differs(m)) = stopped else { panic!("does not differ") };
+            assert_eq!(m.nic, 1);
+            (m.clock, m.block.clone(), m.field.clone(), m.model.clone(), m.rtl.clone())
+        };
+        let found = stop(true);
+        assert_eq!(found, stop(false));
+        seen.insert(found.0 - world.clock);
+    }
+    assert!(seen.iter().any(|clocks| *clocks > 1), "{seen:?}");
 }
 
 /// One bit of a register: index of its place, element of an array, bit.
