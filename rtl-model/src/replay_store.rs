@@ -309,7 +309,7 @@ impl Block for Regs {
         o.retire_ready = self.state == State::Idle;
         o.final_ready = self.state == State::Idle && !i.retire_valid;
         o.toss_ready =
-            !(i.gone_valid && i.gone_data) && !matches!(self.state, State::Answer | State::Final);
+            !(matches!(self.state, State::Answer | State::Final) || i.gone_valid && i.gone_data);
         if i.build_valid {
             o.map_we = true;
             o.map_waddr = self.place(i.build_qp, i.build_psn);
