@@ -189,8 +189,11 @@ impl Bench {
         self.i.fail_valid = !self.at(qp).closing && self.rng.percent(1);
         if self.i.fail_valid {
             self.i.fail_qp = qp;
-            self.i.fail_why = self.rng.pick(&[Why::Timeout, Why::Nack]);
+            self.i.fail_why = self.rng.pick(&[Why::Timeout, Why::Read]);
         }
+        let qp = self.some_qp();
+        self.i.spent_valid = !self.at(qp).closing && self.rng.percent(1);
+        self.i.spent_qp = qp;
         self.offer_head(pace);
         let built = !self.building.is_empty() && self.rng.percent(pace);
         self.i.built_valid = built;
@@ -352,6 +355,9 @@ impl Bench {
         if i.fail_valid {
             self.note(i.fail_qp, i.fail_why);
         }
+        if i.spent_valid {
+            self.note(i.spent_qp, Why::Nack);
+        }
         if i.seg_valid && i.seg_ready {
             self.fetching.push_back(i.seg);
             self.i.seg_valid = false;
@@ -382,7 +388,7 @@ fn qp_6_random_ends_agree() -> Result<(), Mismatch> {
             bench.clock(pace, ready)?;
         }
         let counts = (bench.errors, bench.closes, bench.tosses, bench.broken);
-        assert!(bench.errors > 100 && bench.closes > 100, "{counts:?}");
+        assert!(bench.errors > 50 && bench.closes > 100, "{counts:?}");
         assert!(bench.tosses > 500 && bench.broken > 100, "{counts:?}");
     }
     reached.check();

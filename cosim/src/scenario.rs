@@ -139,6 +139,9 @@ pub struct Nic {
     /// PSN window.
     #[serde(rename = "MaxPSNRange")]
     pub max_psn_range: Option<Spanned<u64>>,
+    /// PSNs that a packet may be behind the highest one listed without being lost.
+    #[serde(rename = "SACKLossMinRetxPkts")]
+    pub sack_loss_min_retx_pkts: Option<Spanned<u64>>,
     /// First PSN of a QP.
     #[serde(rename = "InitialPSN")]
     pub initial_psn: Option<Spanned<u64>>,

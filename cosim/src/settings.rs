@@ -40,6 +40,8 @@ pub struct NicSettings {
     pub mss: u64,
     /// PSN window.
     pub range: u64,
+    /// PSNs that a packet may be behind the highest one listed without being lost.
+    pub loss: u64,
     /// First PSN.
     pub initial_psn: u64,
     /// Units a clock on the wire.
@@ -324,6 +326,8 @@ impl Check<'_> {
         let (name, address) = self.identity(at)?;
         let mss = self.number("MSS", pick!(n, d, mss), 4096, 1..=8192, "SEG-1")?;
         let psns = u64::from(self.sizes.psns);
+        let loss = pick!(n, d, sack_loss_min_retx_pkts);
+        let loss = self.number("SACKLossMinRetxPkts", loss, 512, 0..=2047, "LOS-1")?;
         let range =
             self.number("MaxPSNRange", pick!(n, d, max_psn_range), 1024, 1..=psns, "SEG-2")?;
         let packets = self.number(
@@ -351,6 +355,7 @@ impl Check<'_> {
             address,
             mss,
             range,
+            loss,
             initial_psn: self.number(
                 "InitialPSN",
                 pick!(n, d, initial_psn),

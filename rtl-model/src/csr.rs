@@ -92,6 +92,8 @@ pub struct Outputs {
     pub cfg_weight1: u8,
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
+    #[bits(11)]
+    pub cfg_loss: u16,
     pub cfg_icrc: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
@@ -138,6 +140,8 @@ pub struct Regs {
     pub ingress_pool0: u32,
     pub ingress_pool1: u32,
     pub weights: u16,
+    #[bits(11)]
+    pub loss: u16,
     pub icrc: bool,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
@@ -192,6 +196,7 @@ impl Block for Regs {
             ingress_pool0: of(index::INGRESS_POOL0) as u32,
             ingress_pool1: of(index::INGRESS_POOL1) as u32,
             weights: of(index::WEIGHTS) as u16,
+            loss: of(index::LOSS) as u16,
             icrc: of(index::TRAILER) != 0,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
@@ -240,6 +245,7 @@ impl Block for Regs {
         [o.cfg_weight0, o.cfg_weight1] = self.weights.to_le_bytes();
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
+        o.cfg_loss = self.loss;
         o.cfg_icrc = self.icrc;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
@@ -297,6 +303,7 @@ impl Regs {
             index::INGRESS_POOL0 => self.ingress_pool0 = value as u32,
             index::INGRESS_POOL1 => self.ingress_pool1 = value as u32,
             index::WEIGHTS => self.weights = value as u16,
+            index::LOSS => self.loss = value as u16,
             index::TRAILER => self.icrc = value != 0,
             _ => self.store_peer(u32::from(at - index::PEER), value),
         }
