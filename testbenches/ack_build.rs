@@ -12,7 +12,7 @@ use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 const SACK_WIRE: u16 = 94;
 const ACK_WIRE: u16 = 62;
 /// Room in the control pool around the two sizes.
-const ROOM: [u32; 8] = [0, 61, 62, 63, 93, 94, 95, 156];
+const ROOM: [u32; 11] = [0, 61, 62, 63, 77, 78, 79, 93, 94, 95, 156];
 /// The drawing PSN, from the cumulative one: the ends of 16 bits, and of 24.
 const OFFSETS: [u32; 10] =
     [0, 1, 0xff_ffff, 0xff_fffe, 1024, 0x7fff, 0xff_8000, 0xff_7fff, 0x80_0000, 0x80_0001];
@@ -94,7 +94,8 @@ fn read(frame: &Frame, answer: &Answer, sack: bool, port: u16, i: &Inputs) {
     let mut bytes = header(frame);
     bytes.extend([0; 4]); // the FCS that the port adds
     assert_eq!(bytes.len(), usize::from(frame.len));
-    assert_eq!(frame.len, if sack { SACK_WIRE } else { ACK_WIRE });
+    let ack_wire = ACK_WIRE + u16::from(i.cfg_ack_extra);
+    assert_eq!(frame.len, if sack { SACK_WIRE } else { ack_wire });
     assert!(!frame.data, "no payload follows");
 
     let packet = PacketHeaders::from_ethernet_slice(&bytes).expect("a packet");
@@ -123,7 +124,8 @@ fn read(frame: &Frame, answer: &Answer, sack: bool, port: u16, i: &Inputs) {
     assert_eq!(body[8], u8::from(sack && answer.rtx) << 5);
     assert_eq!(number(&body[9..12]), u64::from(answer.cum.0));
     if !sack {
-        assert_eq!(number(&body[12..]), 0x1f00_0000 | u64::from(answer.msn));
+        assert_eq!(number(&body[12..16]), 0x1f00_0000 | u64::from(answer.msn));
+        assert_eq!(body[16..], vec![0; usize::from(i.cfg_ack_extra)], "section 0: zeros in uet");
         return;
     }
     let seth = &body[12..40];
@@ -206,6 +208,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 i.cfg_dscp3 = rng.below(64) as u8;
                 i.cfg_ecn = rng.below(4) as u8;
                 i.cfg_ttl = rng.bits() as u8;
+                i.cfg_ack_extra = rng.pick(&[0, 16]);
             }
             if !i.answer_valid && rng.percent(75) {
                 i.answer_valid = true;

@@ -12,7 +12,8 @@
 //!   EtherType 0x0800 wants this NIC's address. Any other pair is Mac.
 //! - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
 //!   mean nothing on a control opcode.
-//! - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B.
+//! - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B, the ACK
+//!   `cfg_ack_extra` bytes more.
 //! - The reserved flag and DF of IPv4, the UDP checksum, `P_Key` and BTH's reserved bits are
 //!   ignored.
 //! - A dropped frame leaves `out` as it was. PFC's frames are too short to have brought words.
@@ -65,6 +66,9 @@ pub struct Inputs {
     /// From `csr`: bytes of a frame that its charge leaves out.
     #[bits(5)]
     pub cfg_charge_less: u8,
+    /// From `csr`: zero bytes after AETH.
+    #[bits(5)]
+    pub cfg_ack_extra: u8,
 }
 
 /// Output ports, without the `_o`.
@@ -193,7 +197,7 @@ impl Received<'_> {
                 .checked_sub(u16::from(self.i.cfg_data_hdr) + FCS_BYTES)
                 .filter(|payload| *payload <= MAX_PAYLOAD),
             Kind::Trimmed => only(TRIMMED_BYTES),
-            Kind::Ack => only(ACK_BYTES),
+            Kind::Ack => only(ACK_BYTES + u16::from(self.i.cfg_ack_extra)),
             Kind::Sack => only(SACK_BYTES),
             Kind::Nack => only(NACK_BYTES),
             Kind::Probe => only(PROBE_BYTES),
