@@ -62,6 +62,7 @@ module csr
   output logic   [  63:0] cfg_weights_o,
   output logic   [  15:0] cfg_rid_o,
   output logic   [   7:0] cfg_ttl_o,
+  output logic            cfg_icrc_o,
   output logic   [  63:0] cfg_peer_valid_o,
   output logic   [2047:0] cfg_peer_ip_o,
   output logic   [ 255:0] cfg_egress_pool_o,
@@ -102,6 +103,7 @@ module csr
     logic [15:0]   rid;
     logic [7:0]    ttl;
     logic [63:0]   weights;
+    logic          icrc;
     logic [63:0]   peer_valid;
     logic [2047:0] peer_ip;
     logic [255:0]  egress_pool;   // of eight classes, class 0 lowest
@@ -139,6 +141,7 @@ module csr
       rid: 16'h0100,
       ttl: 8'd64,
       weights: 64'h0501,
+      icrc: 1'b0,
       peer_valid: '0,
       peer_ip: '0,
       egress_pool: 256'({32'd25_600, 32'd230_400}),
@@ -201,6 +204,7 @@ module csr
   assign cfg_weights_o          = regs_q.weights;
   assign cfg_rid_o              = regs_q.rid;
   assign cfg_ttl_o              = regs_q.ttl;
+  assign cfg_icrc_o             = regs_q.icrc;
   assign cfg_peer_valid_o       = regs_q.peer_valid;
   assign cfg_peer_ip_o          = regs_q.peer_ip;
   assign cfg_egress_pool_o      = regs_q.egress_pool;
@@ -274,6 +278,7 @@ module csr
         REG_PFC:         regs_d.pfc = wr_data_i[31:0];
         REG_PENALTY:     regs_d.penalty = wr_data_i;
         REG_ACK_HOLD:    regs_d.ack_hold = wr_data_i[0];
+        REG_TRAILER:     regs_d.icrc = wr_data_i[0];
         default: begin
           if (peer) begin
             regs_d.peer_ip[32*dest+:32] = wr_data_i[31:0];

@@ -103,6 +103,7 @@ package host_pkg;
   localparam logic [8:0] REG_PFC = 9'd168;
   localparam logic [8:0] REG_PENALTY = 9'd169;
   localparam logic [8:0] REG_ACK_HOLD = 9'd170;
+  localparam logic [8:0] REG_TRAILER = 9'd248;
 
   // The largest payload of a packet (SEG-1).
   localparam logic [63:0] MAX_MSS = 64'd8192;
@@ -124,6 +125,7 @@ package host_pkg;
       REG_OWN_MAC, REG_HOP_MAC: return 64'hffff_ffff_ffff;
       REG_CQ_BASE: return ~64'h1f;
       REG_CQ_LOG2: return 64'h1f;
+      REG_TRAILER: return 64'h1;
       REG_FLAGS, REG_TTL: return 64'hff;
       REG_DSCP: return 64'h3f3f_3f3f_3f3f;
       REG_OVERHEADS: return 64'h1f_1f7f_7f7f;

@@ -76,6 +76,7 @@ module nic
   logic csr_cfg_trimming;
   logic csr_cfg_distinct_rtx;
   logic csr_cfg_cqe_on_link;
+  logic csr_cfg_icrc;
   logic [1:0] csr_cfg_sched;
   logic [1:0] csr_cfg_ecn;
   logic [5:0] csr_cfg_dscp0;
@@ -333,7 +334,8 @@ module nic
   logic payload_fetch_bad_valid;
   logic [2:0] payload_fetch_bad_reason;
   logic payload_fetch_failed_valid;
-  qp_t payload_fetch_failed;
+  segment_t payload_fetch_failed;
+  logic [2:0] payload_fetch_failed_reason;
   word_t replay0_rdata;
   word_t replay1_rdata;
   logic [37:0] payload_fetch_tagr_rdata;
@@ -515,6 +517,7 @@ module nic
   logic [831:0] port_rx_frame_hdr;
   len_t port_rx_frame_len;
   logic port_rx_frame_fcs_ok;
+  logic port_rx_frame_icrc_ok;
   logic [7:0] port_rx_frame_words;
 
   // From packet_parse
@@ -745,6 +748,7 @@ module nic
       .cfg_trimming_o(csr_cfg_trimming),
       .cfg_distinct_rtx_o(csr_cfg_distinct_rtx),
       .cfg_cqe_on_link_o(csr_cfg_cqe_on_link),
+      .cfg_icrc_o(csr_cfg_icrc),
       .cfg_sched_o(csr_cfg_sched),
       .cfg_ecn_o(csr_cfg_ecn),
       .cfg_dscp0_o(csr_cfg_dscp0),
@@ -1307,7 +1311,9 @@ module nic
       .bad_valid_o(payload_fetch_bad_valid),
       .bad_reason_o(payload_fetch_bad_reason),
       .failed_valid_o(payload_fetch_failed_valid),
-      .failed_o(payload_fetch_failed)
+      .failed_ready_i(1'b1),
+      .failed_o(payload_fetch_failed),
+      .failed_reason_o(payload_fetch_failed_reason)
   );
 
   ram_1r1w #(
@@ -1746,6 +1752,7 @@ module nic
       .tx_i(egress_arbiter_tx),
       .end_valid_i(egress_arbiter_end_valid),
       .end_back_i(egress_arbiter_end_back),
+      .cfg_icrc_i(csr_cfg_icrc),
       .bank_re_o(port_tx_bank_re),
       .bank_raddr0_o(port_tx_bank_raddr0),
       .bank_raddr1_o(port_tx_bank_raddr1),
@@ -1771,12 +1778,14 @@ module nic
       .wire_bytes_i(wire_bytes_i),
       .wire_data_i(wire_data_i),
       .cfg_data_hdr_i(csr_cfg_data_hdr),
+      .cfg_icrc_i(csr_cfg_icrc),
       .word_valid_o(port_rx_word_valid),
       .word_data_o(port_rx_word_data),
       .frame_valid_o(port_rx_frame_valid),
       .frame_hdr_o(port_rx_frame_hdr),
       .frame_len_o(port_rx_frame_len),
       .frame_fcs_ok_o(port_rx_frame_fcs_ok),
+      .frame_icrc_ok_o(port_rx_frame_icrc_ok),
       .frame_words_o(port_rx_frame_words)
   );
 
@@ -1787,6 +1796,7 @@ module nic
       .frame_hdr_i(port_rx_frame_hdr),
       .frame_len_i(port_rx_frame_len),
       .frame_fcs_ok_i(port_rx_frame_fcs_ok),
+      .frame_icrc_ok_i(port_rx_frame_icrc_ok),
       .frame_words_i(port_rx_frame_words),
       .cfg_own_ip_i(csr_cfg_own_ip),
       .cfg_own_mac_i(csr_cfg_own_mac),
@@ -1795,6 +1805,7 @@ module nic
       .cfg_data_hdr_i(csr_cfg_data_hdr),
       .cfg_charge_less_i(csr_cfg_charge_less),
       .cfg_ack_extra_i(csr_cfg_ack_extra),
+      .cfg_icrc_i(csr_cfg_icrc),
       .out_valid_o(packet_parse_out_valid),
       .out_o(packet_parse_out),
       .out_drop_o(packet_parse_out_drop),
@@ -2122,7 +2133,8 @@ module nic
       .cfg_ecn_i(csr_cfg_ecn),
       .cfg_ttl_i(csr_cfg_ttl),
       .cfg_range_i(csr_cfg_range),
-      .cfg_ack_extra_i(csr_cfg_ack_extra)
+      .cfg_ack_extra_i(csr_cfg_ack_extra),
+      .cfg_icrc_i(csr_cfg_icrc)
   );
 
   ack_take u_ack_take (

@@ -22,6 +22,7 @@ mod ram_fifo;
 mod replay_store;
 mod rooms;
 mod rx_track;
+mod sack_bitmap;
 mod stream_fifo;
 mod tlp_engine;
 mod tlp_oracle;

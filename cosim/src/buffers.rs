@@ -13,7 +13,7 @@ use crate::settings::{Check, INGRESS_SPARE_WORDS, pick};
 use crate::units::Decimal;
 
 /// The largest control frame: a SACK (SACK-1).
-const SACK_WIRE: u64 = 94;
+pub(crate) const SACK_WIRE: u64 = 94;
 
 /// What a profile sets (section 0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,12 +137,12 @@ impl Exact {
 struct Key(&'static str, &'static str);
 
 impl Check<'_> {
-    /// All of it, checked.
+    /// All of it, checked. A full packet and a SACK, the largest control frame, have these bytes.
     pub(crate) fn buffers(
         &self,
         at: &Spanned<Nic>,
         d: &Nic,
-        full: u64,
+        [full, sack]: [u64; 2],
     ) -> Result<Buffers, ScenarioError> {
         let n = at.get_ref();
         let (out, d_out) = (&n.egress_buffer_manager, &d.egress_buffer_manager);
@@ -188,18 +188,23 @@ impl Check<'_> {
             buffers.xon[class] = part(ingress[class], xon[class])?.floor() as u64;
         }
         buffers.pfc_enable = self.pfc(pick!(inn, d_in, pfc_enable_vector), &buffers)?;
-        self.fits(at, &buffers, full)?;
+        self.fits(at, &buffers, [full, sack])?;
         Ok(buffers)
     }
 
     /// Configurations that would stop for ever, or that the memories cannot hold (BUF-2).
-    fn fits(&self, at: &Spanned<Nic>, b: &Buffers, full: u64) -> Result<(), ScenarioError> {
+    fn fits(
+        &self,
+        at: &Spanned<Nic>,
+        b: &Buffers,
+        [full, sack]: [u64; 2],
+    ) -> Result<(), ScenarioError> {
         let memory = u64::from(self.sizes.ingress_words) * 64;
         let (out, inn) = ("EgressBufferManager", "IngressBufferManager");
         let refused = if b.egress[0] < full {
             Some((out, format!("data pool of {} B < {full} B", b.egress[0])))
-        } else if b.egress[1] < SACK_WIRE {
-            Some((out, format!("control pool of {} B < {SACK_WIRE} B, a SACK", b.egress[1])))
+        } else if b.egress[1] < sack {
+            Some((out, format!("control pool of {} B < {sack} B, a SACK", b.egress[1])))
         } else if b.ingress[0] > memory {
             let room = memory - INGRESS_SPARE_WORDS * 64;
             Some((inn, format!("data pool of {} B > {room} B of memory", b.ingress[0])))

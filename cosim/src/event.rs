@@ -60,6 +60,17 @@ pub enum Event {
     Refused(Refuse),
     /// A TLP from the host was bad (PCI-8); the reason is the block's.
     BadTlp(u8),
+    /// A segment's payload could not be read (PCI-8): it will not be sent.
+    ReadFailed {
+        /// Table index of its QP at this NIC.
+        qp: u8,
+        /// Its PSN.
+        psn: u32,
+        /// Bytes.
+        len: u16,
+        /// The reason of `payload_fetch`.
+        reason: u8,
+    },
     /// A duplicate arrived (RX-7).
     Duplicate,
     /// A turn was refused for want of replay slots or tags (SEG-5).
@@ -154,6 +165,11 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
         if stalled {
             see(Event::Stalled { slots });
         }
+    }
+    let fetch = &o.payload_fetch;
+    if fetch.failed_valid && nic.i.payload_fetch.failed_ready {
+        let (seg, reason) = (&fetch.failed, fetch.failed_reason);
+        see(Event::ReadFailed { qp: seg.qp, psn: seg.psn.0, len: seg.len, reason });
     }
     if o.packet_build.built_valid {
         let (psn, ack_request) = (o.packet_build.built_psn.0, o.packet_build.built_ack_req);

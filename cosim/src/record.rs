@@ -81,6 +81,8 @@ pub struct NicCounts {
     pub refused: BTreeMap<String, u64>,
     /// Bad TLPs by the block's reason.
     pub bad_tlps: BTreeMap<u8, u64>,
+    /// Segments whose payload could not be read, by `payload_fetch`'s reason (PCI-8).
+    pub failed_reads: BTreeMap<u8, u64>,
     /// Duplicates.
     pub duplicates: u64,
     /// Turns refused for want of replay slots (SEG-5).
@@ -287,6 +289,9 @@ impl Sink for Recorder {
                 *counts.refused.entry(format!("{reason:?}")).or_default() += 1;
             }
             Event::BadTlp(reason) => *counts.bad_tlps.entry(*reason).or_default() += 1,
+            Event::ReadFailed { reason, .. } => {
+                *counts.failed_reads.entry(*reason).or_default() += 1;
+            }
             Event::Duplicate => counts.duplicates += 1,
             Event::Stalled { slots: true } => counts.replay_stalls += 1,
             Event::Stalled { slots: false } => counts.tag_stalls += 1,

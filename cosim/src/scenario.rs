@@ -184,6 +184,9 @@ pub struct Nic {
     pub use_distinct_dscp_for_retransmits: Option<bool>,
     /// Completion entries take time on the link.
     pub cqe_on_link: Option<bool>,
+    /// Frames carry an invariant CRC.
+    #[serde(rename = "ICRCEnable")]
+    pub icrc_enable: Option<bool>,
     /// From a completion to the host's close.
     pub close_delay: Option<Spanned<Time>>,
     /// Percent of the data pool from which the receiver penalty starts.

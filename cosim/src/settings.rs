@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
+use rtl_model::header::ICRC_BYTES;
 use rtl_model::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::buffers::{Buffers, Overheads};
+use crate::buffers::{Buffers, Overheads, SACK_WIRE};
 use crate::host::HostConfig;
 use crate::scenario::{
     Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
@@ -48,6 +49,8 @@ pub struct NicSettings {
     pub distinct_rtx: bool,
     /// Completion entries take link time.
     pub cqe_on_link: bool,
+    /// Frames carry an invariant CRC.
+    pub icrc: bool,
     /// Clocks from a completion to the close.
     pub close_delay: u64,
     /// What the profile sets.
@@ -162,6 +165,13 @@ macro_rules! pick {
     };
 }
 pub(crate) use pick;
+
+impl NicSettings {
+    /// Bytes of an ICRC in each frame.
+    pub fn trailer(&self) -> u64 {
+        if self.icrc { u64::from(ICRC_BYTES) } else { 0 }
+    }
+}
 
 impl Check<'_> {
     pub(crate) fn error<T>(
@@ -281,7 +291,10 @@ impl Check<'_> {
             return Err(self.source.error(span, "Delay", what, Some("PKT-2")));
         }
         let pcie_rate = self.pcie_rate(&n.pcie, &d.pcie)?;
-        let buffers = self.buffers(at, d, mss + overheads.wire)?;
+        let icrc = pick!(n, d, icrc_enable).copied().unwrap_or(false);
+        let trailer = if icrc { u64::from(ICRC_BYTES) } else { 0 };
+        let largest = [mss + overheads.wire + trailer, SACK_WIRE + trailer];
+        let buffers = self.buffers(at, d, largest)?;
         let settled = NicSettings {
             name,
             address,
@@ -302,6 +315,7 @@ impl Check<'_> {
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
+            icrc,
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
             overheads,
             buffers,
@@ -366,6 +380,10 @@ impl Check<'_> {
         if nics.iter().any(|n| n.address == new.address) {
             let what = format!("two NICs have the address {}", new.address);
             return Err(self.error(at, "address", what, "QP-1"));
+        }
+        if nics.iter().any(|n| n.icrc != new.icrc) {
+            let what = "one NIC expects an ICRC and the other one sends none";
+            return Err(self.error(at, "ICRCEnable", what, "PKT-1"));
         }
         Ok(())
     }

@@ -367,8 +367,8 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         | 2 << 6;
     let over = &s.overheads;
     let overheads = over.data_header
-        | over.wire << 8
-        | over.nominal << 16
+        | (over.wire + s.trailer()) << 8
+        | (over.nominal + s.trailer()) << 16
         | over.charge_less << 24
         | over.ack_extra << 32;
     let mut writes = vec![
@@ -388,6 +388,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
         (index::OVERHEADS, overheads),
+        (index::TRAILER, u64::from(s.icrc)),
         (index::PFC, s.buffers.pfc_enable | s.delay << 8),
         (index::ACK_HOLD, u64::from(over.ack_hold)),
     ];

@@ -18,7 +18,9 @@ use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::header::{ACK_BYTES, Base, CcState, Header, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth};
+use crate::header::{
+    ACK_BYTES, Base, CcState, Header, ICRC_BYTES, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth,
+};
 use crate::sizes::Sizes;
 use crate::types::{Answer, Frame};
 
@@ -78,6 +80,8 @@ pub struct Inputs {
     /// Level: zero bytes after AETH.
     #[bits(5)]
     pub cfg_ack_extra: u8,
+    /// Level: `ICRCEnable`: 4 B more (PKT-1).
+    pub cfg_icrc: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -155,7 +159,7 @@ impl Block for Regs {
         match self.state {
             State::First if i.answer_valid => {
                 if i.answer.sack {
-                    if !free || i.ctl_free < u32::from(SACK_BYTES) {
+                    if !free || i.ctl_free < u32::from(long(SACK_BYTES, i)) {
                         return;
                     }
                     self.send(sack(i));
@@ -202,6 +206,11 @@ impl Regs {
     }
 }
 
+/// Length of a frame with its ICRC, if it has one.
+fn long(bytes: u16, i: &Inputs) -> u16 {
+    bytes + if i.cfg_icrc { ICRC_BYTES } else { 0 }
+}
+
 /// What both frames have in common.
 fn base(i: &Inputs) -> Base {
     Base {
@@ -226,7 +235,8 @@ fn frame(hdr: &Header, len: u16) -> Frame {
 fn sack(i: &Inputs) -> Frame {
     let a = &i.answer;
     let offset = a.drew.ahead_of(a.cum);
-    let base = Base { len: SACK_BYTES, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
+    let len = long(SACK_BYTES, i);
+    let base = Base { len, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
     let seth = Seth {
         mark: u8::from(a.ce),
         probe: false,
@@ -242,12 +252,12 @@ fn sack(i: &Inputs) -> Frame {
     let cc = CcState { service: 0, ooo: a.ooo, penalty: 0, rcvd: a.rcvd };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&seth.bytes()).put(&cc.bytes());
-    frame(&hdr, SACK_BYTES)
+    frame(&hdr, len)
 }
 
 /// A cumulative ACK on the wire, in this profile (section 0).
 fn ack_bytes(i: &Inputs) -> u16 {
-    ACK_BYTES + u16::from(i.cfg_ack_extra)
+    long(ACK_BYTES + u16::from(i.cfg_ack_extra), i)
 }
 
 /// ACK-1, MSN-8.

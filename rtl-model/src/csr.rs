@@ -89,6 +89,7 @@ pub struct Outputs {
     pub cfg_weights: u64,
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
+    pub cfg_icrc: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
     pub cfg_egress_pool: Wide<4>,
@@ -141,6 +142,7 @@ pub struct Regs {
     pub rid: u16,
     pub ttl: u8,
     pub weights: u64,
+    pub icrc: bool,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
     /// Of eight classes, class 0 lowest.
@@ -201,6 +203,7 @@ impl Block for Regs {
             rid: of(index::RID) as u16,
             ttl: of(index::TTL) as u8,
             weights: of(index::WEIGHTS),
+            icrc: of(index::TRAILER) != 0,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
             egress_pool: BANKS[0].level(),
@@ -253,6 +256,7 @@ impl Block for Regs {
         o.cfg_weights = self.weights;
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
+        o.cfg_icrc = self.icrc;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
         o.cfg_egress_pool = self.egress_pool;
@@ -330,6 +334,7 @@ impl Regs {
             index::PFC => self.pfc = value as u32,
             index::PENALTY => self.penalty = value,
             index::ACK_HOLD => self.ack_hold = value != 0,
+            index::TRAILER => self.icrc = value != 0,
             _ => self.store_peer(u32::from(at - index::PEER), value),
         }
     }

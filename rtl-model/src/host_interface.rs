@@ -227,6 +227,7 @@ pub mod index {
     pub const PFC: u16 = 168;
     pub const PENALTY: u16 = 169;
     pub const ACK_HOLD: u16 = 170;
+    pub const TRAILER: u16 = 248;
 }
 
 /// Destinations that the registers can hold.
@@ -444,6 +445,7 @@ registers! {
         F::new("penalty_high", 32, 32, 2_700_000),
     ];
     "ack_hold" ACK_HOLD [F::new("ack_hold", 0, 1, 0)];
+    "trailer" TRAILER [F::new("icrc", 0, 1, 0)];
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub mod ram_fifo;
 pub mod replay_store;
 pub mod rng;
 pub mod rx_track;
+pub mod sack_bitmap;
 pub mod sizes;
 pub mod stream_fifo;
 pub mod tlp_engine;

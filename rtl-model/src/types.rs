@@ -181,7 +181,7 @@ pub enum Kind {
     Serialize,
     Deserialize,
 )]
-#[bits(4)]
+#[bits(5)]
 pub enum Drop {
     /// Not dropped.
     #[default]
@@ -216,6 +216,8 @@ pub enum Drop {
     QpFull = 14,
     /// PSN out of the window, or never sent.
     Psn = 15,
+    /// Bad invariant CRC; checked after `Length`, with `ICRCEnable` only.
+    Icrc = 16,
 }
 
 /// A received frame, parsed. Fields that its kind does not have are zero.

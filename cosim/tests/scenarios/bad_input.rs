@@ -97,6 +97,11 @@ fn wrong() -> Vec<Wrong> {
         nic("name = \"b\"\naddress = \"10.0.0.1\"", "address", &["have the address", "QP-1"]),
         nic("name = \"b\"", "address", &["needs an IPv4 address", "QP-1"]),
         nic("address = \"10.0.0.2\"", "name", &["needs a name", "QP-1"]),
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\nICRCEnable = true",
+            "ICRCEnable",
+            &["sends none", "PKT-1"],
+        ),
     ]
 }
 

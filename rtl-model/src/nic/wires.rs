@@ -327,6 +327,7 @@ pub(super) mod from {
             i.packet_parse.frame_hdr = o.frame_hdr;
             i.packet_parse.frame_len = o.frame_len;
             i.packet_parse.frame_fcs_ok = o.frame_fcs_ok;
+            i.packet_parse.frame_icrc_ok = o.frame_icrc_ok;
             i.packet_parse.frame_words = o.frame_words;
         }
         if valid(&mut i.ingress_pool.word_valid, o.word_valid, wake, at::ingress_pool) {
@@ -530,6 +531,7 @@ impl Nic {
         i.tx_scheduler.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.tlp_engine.cfg_rid = o.cfg_rid;
         i.tlp_engine.cfg_cqe_on_link = o.cfg_cqe_on_link;
+        i.payload_fetch.failed_ready = true;
         i.pcie_link.cfg_pcie_rate = o.cfg_pcie_rate;
         i.pcie_link.cfg_tx_hdr_buf = o.cfg_tx_hdr_buf;
         i.pcie_link.cfg_tx_data_buf = o.cfg_tx_data_buf;
@@ -550,12 +552,15 @@ impl Nic {
         i.egress_arbiter.cfg_sched = o.cfg_sched;
         i.egress_arbiter.cfg_weight0 = o.cfg_weights as u8;
         i.egress_arbiter.cfg_weight1 = (o.cfg_weights >> 8) as u8;
+        i.port_tx.cfg_icrc = o.cfg_icrc;
         i.port_rx.cfg_data_hdr = o.cfg_data_hdr;
+        i.port_rx.cfg_icrc = o.cfg_icrc;
         i.packet_parse.cfg_own_ip = o.cfg_own_ip;
         i.packet_parse.cfg_own_mac = o.cfg_own_mac;
         i.packet_parse.cfg_dscp4 = o.cfg_dscp4;
         i.packet_parse.cfg_dscp5 = o.cfg_dscp5;
         i.packet_parse.cfg_data_hdr = o.cfg_data_hdr;
+        i.packet_parse.cfg_icrc = o.cfg_icrc;
         i.packet_parse.cfg_charge_less = o.cfg_charge_less;
         i.packet_parse.cfg_ack_extra = o.cfg_ack_extra;
         i.ingress_pool.cfg_ingress_pool0 = o.cfg_ingress_pool.0[0] as u32;
@@ -574,6 +579,7 @@ impl Nic {
         i.ack_build.cfg_ttl = o.cfg_ttl;
         i.ack_build.cfg_range = o.cfg_range;
         i.ack_build.cfg_ack_extra = o.cfg_ack_extra;
+        i.ack_build.cfg_icrc = o.cfg_icrc;
         i.ack_take.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.completion.cfg_cq_base = o.cfg_cq_base;
         i.completion.cfg_cq_log2 = o.cfg_cq_log2;
