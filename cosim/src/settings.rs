@@ -13,6 +13,8 @@ use crate::host::HostConfig;
 use crate::scenario::{
     Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
 };
+use crate::switch::downlink::DownlinkSettings;
+use crate::switch::settings::SwitchSettings;
 use crate::units::{Rate, Size, Time};
 
 /// The smallest frame: a cumulative ACK (ACK-1).
@@ -57,6 +59,8 @@ pub struct NicSettings {
     pub overheads: Overheads,
     /// Pools, disciplines, PFC, the penalty.
     pub buffers: Buffers,
+    /// The switch's port to it.
+    pub downlink: DownlinkSettings,
     /// Header bytes that can wait for the PCIe link.
     pub tx_header: u64,
     /// Payload bytes that can wait for the PCIe link.
@@ -114,6 +118,8 @@ pub struct Settings {
     pub messages: Vec<MessageSettings>,
     /// The faults.
     pub faults: Vec<FaultSettings>,
+    /// What the switch does.
+    pub switch: SwitchSettings,
 }
 
 /// Checks a parsed scenario and settles its attributes.
@@ -140,6 +146,11 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let what = format!("{} NICs: a scenario joins two", nics.len());
         return Err(source.error(0..0, "nic", what, None));
     }
+    // A port whose rate is not given keeps pace with every NIC.
+    let fastest = nics.iter().map(|n: &NicSettings| n.wire_rate).max().unwrap_or_default();
+    for nic in nics.iter_mut().filter(|n| n.downlink.rate == 0) {
+        nic.downlink.rate = fastest;
+    }
     let messages =
         file.message.iter().map(|m| check.message(m, &nics)).collect::<Result<_, _>>()?;
     let mut faults = Vec::new();
@@ -149,10 +160,12 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let at = check.clocks("at", f.at.as_ref(), 0)?;
         faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
     }
-    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults })
+    let switch = check.switch(&file.switch, &nics)?;
+    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch })
 }
 
-pub(crate) struct Check<'a> {
+/// Holds a scenario's values against the rules; what is wrong is told with its place.
+pub struct Check<'a> {
     pub(crate) source: &'a Source,
     pub(crate) sizes: Sizes,
     profile: Profile,
@@ -184,7 +197,7 @@ impl Check<'_> {
         self.source.error(at.span(), key, what, Some(rule))
     }
 
-    fn number(
+    pub(crate) fn number(
         &self,
         key: &str,
         value: Option<&Spanned<u64>>,
@@ -200,7 +213,7 @@ impl Check<'_> {
         Err(self.error(value, key, what, rule))
     }
 
-    fn clocks(
+    pub(crate) fn clocks(
         &self,
         key: &str,
         value: Option<&Spanned<Time>>,
@@ -231,7 +244,7 @@ impl Check<'_> {
         Ok(units)
     }
 
-    fn wire_rate(&self, value: Option<&Spanned<Rate>>) -> Result<u64, ScenarioError> {
+    pub(crate) fn wire_rate(&self, value: Option<&Spanned<Rate>>) -> Result<u64, ScenarioError> {
         let Some(value) = value else { return Ok(400_000) };
         // At most one frame starts a clock, and the smallest is a cumulative ACK.
         let most = ACK_WIRE * rtl_model::types::BYTE_UNITS;
@@ -295,6 +308,8 @@ impl Check<'_> {
         let trailer = if icrc { u64::from(ICRC_BYTES) } else { 0 };
         let largest = [mss + overheads.wire + trailer, SACK_WIRE + trailer];
         let buffers = self.buffers(at, d, largest)?;
+        let data_rate = self.wire_rate(pick!(n, d, data_rate))?;
+        let downlink = self.downlink(&n.downlink, &d.downlink, delay)?;
         let settled = NicSettings {
             name,
             address,
@@ -307,7 +322,7 @@ impl Check<'_> {
                 0..=0xff_ffff,
                 "QP-4",
             )?,
-            wire_rate: self.wire_rate(pick!(n, d, data_rate))?,
+            wire_rate: if downlink.rate == 0 { data_rate } else { data_rate.min(downlink.rate) },
             pcie_rate,
             delay,
             window: packets * (mss + overheads.nominal),
@@ -319,6 +334,7 @@ impl Check<'_> {
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
             overheads,
             buffers,
+            downlink,
             tx_header: self.size(
                 "TXHeaderBufferSize",
                 pick!(n, d, pcie.tx_header_buffer_size),
@@ -388,7 +404,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn index(
+    pub(crate) fn index(
         &self,
         key: &str,
         name: &Spanned<String>,
