@@ -195,6 +195,7 @@ impl Around {
             word: rng.bits() as u16,
             ctrl: Wide([rng.bits(), rng.bits(), rng.bits(), rng.bits() >> 32]),
             cc: rng.bits(),
+            last_hop: mix & 1 == 1,
         };
         // A word is told by its number, and has every bit both ways.
         let words = (0..words)
