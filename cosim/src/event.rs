@@ -1,10 +1,11 @@
 //! What a run tells its recorders.
 
 use rtl_model::nic::Nic;
-use rtl_model::types::{Cqe, Drop, Refuse};
+use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
+use crate::switch::Act;
 
 /// An event of one NIC, in the clock in which its block shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,13 @@ pub enum Event {
         qpn: u32,
         /// True for the sender's side.
         sender: bool,
+    },
+    /// A QP is in error (QP-6).
+    QpError {
+        /// Its number at this NIC.
+        qpn: u32,
+        /// Why.
+        why: Why,
     },
     /// A message was posted (QP-2).
     Posted {
@@ -73,6 +81,12 @@ pub enum Event {
     },
     /// A duplicate arrived (RX-7).
     Duplicate,
+    /// A packet came out of order and is held (RX-7).
+    OutOfOrder,
+    /// A trimmed packet of an open QP arrived in its window (RX-5).
+    Trimmed,
+    /// Control frames found no room to wait (SACK-6).
+    ControlDropped(u8),
     /// A turn was refused for want of replay slots or tags (SEG-5).
     Stalled {
         /// True for slots, false for tags.
@@ -106,6 +120,8 @@ pub enum Event {
         /// Bytes.
         len: u32,
     },
+    /// The switch did something to a frame of this NIC, or sent it a pause.
+    Switch(Act),
 }
 
 /// Takes events as they come: clock, index of the NIC, event.
@@ -145,6 +161,9 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     if table.closed_valid {
         see(Event::QpClosed { qpn: table.closed_qpn.0, sender: true });
+    }
+    if o.qp_drain.error_valid {
+        see(Event::QpError { qpn: o.qp_drain.error_qpn.0, why: o.qp_drain.error_why });
     }
     let bell = &o.doorbell;
     if bell.post_sched_valid && nic.i.doorbell.post_sched_ready {
@@ -192,6 +211,15 @@ fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     if track.dup_valid {
         see(Event::Duplicate);
+    }
+    if track.ooo_valid {
+        see(Event::OutOfOrder);
+    }
+    if track.relt_valid && !track.drop_valid {
+        see(Event::Trimmed);
+    }
+    if track.ctrl_drops > 0 {
+        see(Event::ControlDropped(track.ctrl_drops));
     }
     for (dropped, reason) in [
         (o.ingress_pool.drop_valid, o.ingress_pool.drop_reason),

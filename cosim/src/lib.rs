@@ -17,6 +17,7 @@ pub mod scenario;
 pub mod settings;
 pub mod snapshot;
 pub mod summary;
+pub mod switch;
 pub mod tlp;
 pub mod units;
 pub mod waves;

@@ -2,7 +2,10 @@
 
 mod bad_input;
 mod common;
+mod ends;
 mod figures;
 mod frames;
 mod path;
+mod receive;
 mod shapes;
+mod switch;
