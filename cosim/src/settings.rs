@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::host::HostConfig;
+use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
     Buffer, Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, ScenarioError, Source, share,
 };
@@ -64,6 +65,8 @@ pub struct NicSettings {
     pub close_delay: u64,
     /// The switch's port to it.
     pub downlink: DownlinkSettings,
+    /// Which records it has.
+    pub records: RecordSettings,
     /// Egress pools, classes 0 and 1.
     pub egress: [u64; 2],
     /// Ingress pools, classes 0 and 1.
@@ -127,6 +130,8 @@ pub struct Settings {
     pub faults: Vec<FaultSettings>,
     /// What the switch does.
     pub switch: SwitchSettings,
+    /// What holds for all NICs' records.
+    pub records: IntervalSettings,
 }
 
 /// Checks a parsed scenario and settles its attributes.
@@ -167,8 +172,9 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let at = check.clocks("at", f.at.as_ref(), 0)?;
         faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
     }
+    let records = check.parameters(&file.parameters)?;
     let switch = check.switch(&file.switch, &nics)?;
-    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch })
+    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch, records })
 }
 
 /// Holds a scenario's values against the rules; what is wrong is told with its place.
@@ -369,6 +375,7 @@ impl Check<'_> {
             icrc: pick!(n, d, icrc_enable).copied().unwrap_or(false),
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
             downlink,
+            records: self.records(n, d)?,
             egress: self.pools(&n.egress_buffer_manager, &d.egress_buffer_manager, 256_000)?,
             ingress: self.pools(
                 &n.ingress_buffer_manager,
@@ -393,6 +400,17 @@ impl Check<'_> {
         };
         self.fits(at, &settled)?;
         Ok(settled)
+    }
+
+    fn records(&self, n: &Nic, d: &Nic) -> Result<RecordSettings, ScenarioError> {
+        let every = pick!(n, d, transport_stats_report_interval);
+        Ok(RecordSettings {
+            transport: pick!(n, d, enable_transport_stats).copied().unwrap_or(true),
+            transport_every: self.interval("TransportStatsReportInterval", every)?,
+            events: pick!(n, d, enable_event_logging).copied().unwrap_or(true),
+            monitor: pick!(n, d, enable_monitor).copied().unwrap_or(false),
+            buffers: pick!(n, d, enable_buffer_stats).copied().unwrap_or(false),
+        })
     }
 
     fn host(&self, n: &Nic, d: &Nic, nic_rate: u64) -> Result<HostConfig, ScenarioError> {

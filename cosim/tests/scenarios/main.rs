@@ -5,5 +5,6 @@ mod common;
 mod figures;
 mod frames;
 mod path;
+mod records;
 mod shapes;
 mod switch;
