@@ -16,6 +16,7 @@ mod payload_write;
 mod pcie_link;
 mod port_rx;
 mod port_tx;
+mod qp_drain;
 mod qp_table;
 mod ram_1r1w;
 mod ram_fifo;

@@ -92,6 +92,8 @@ pub struct NicCounts {
     pub bad_tlps: BTreeMap<u8, u64>,
     /// Segments whose payload could not be read, by `payload_fetch`'s reason (PCI-8).
     pub failed_reads: BTreeMap<u8, u64>,
+    /// QPs put in error (QP-6), by what did it.
+    pub qp_errors: BTreeMap<String, u64>,
     /// Duplicates.
     pub duplicates: u64,
     /// Turns refused for want of replay slots (SEG-5).
@@ -283,6 +285,9 @@ impl Sink for Recorder {
         match event {
             Event::Completed { kind, .. } => self.completion(nic, *kind),
             Event::Received { .. } => self.completion(nic, Cqe::Recv),
+            Event::QpError { why, .. } => {
+                *counts.qp_errors.entry(format!("{why:?}")).or_default() += 1;
+            }
             Event::Dropped(reason) => {
                 *counts.dropped.entry(format!("{reason:?}")).or_default() += 1;
             }

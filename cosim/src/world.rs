@@ -12,7 +12,7 @@ use rtl_model::rng::Rng;
 use rtl_model::types::{Qpn, TlpBeat};
 use serde::{Deserialize, Serialize};
 
-use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
+use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::Host;
@@ -130,7 +130,8 @@ impl World {
     /// Who waits for what, for a run that does not end.
     pub fn waits(&self) -> Vec<String> {
         let mut out = Vec::new();
-        for message in self.driver.messages.iter().filter(|m| m.refused.is_none()) {
+        let open = |m: &&MessageState| m.refused.is_none() && m.failed.is_none();
+        for message in self.driver.messages.iter().filter(open) {
             let names = ["SEND_COMPLETE", "WQE_COMPLETE", "RECV_COMPLETE"];
             let missing = names.iter().zip(message.done).find(|(_, done)| done.is_none());
             if let Some((name, _)) = missing {
@@ -252,6 +253,15 @@ impl World {
             let mut data = [0; CQE_BYTES];
             o.cqe_data.to_bytes(&mut data);
             node.host.take_cqe(clock, &header, &data);
+        }
+        let bell = &node.nic.o.doorbell;
+        if bell.post_sched_valid {
+            self.driver.taken(n, bell.post_qpn, bell.post_cookie);
+        }
+        let drain = &node.nic.o.qp_drain;
+        if drain.error_valid {
+            let delay = self.settings.nics[n].close_delay;
+            self.driver.qp_failed(clock, n, drain.error_qpn, delay);
         }
         for event in node.host.events.drain(..) {
             sink.event(clock, n, &Event::Link(event));

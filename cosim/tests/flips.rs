@@ -1,19 +1,20 @@
 //! The compare can fail: every bit of every register of the RTL is flipped, and named at once; the
 //! same for a bit of every memory. What is compared is all that the elaborated design holds.
 
+mod elaborated;
+
 use std::collections::BTreeSet;
-use std::fs;
-use std::process::Command;
 
 use cosim::check::{Checked, RtlChoice, Stop, build_nic};
 use cosim::event::Nowhere;
 use cosim::scenario::Source;
 use cosim::settings::{Settings, settle};
 use cosim::world::World;
+use elaborated::tree;
 use rtl_model::rng::Rng;
 use rtl_model::sizes::Sizes;
 use serde_json::Value;
-use verilated::{Built, Compare, Kind, Tool};
+use verilated::{Built, Compare, Kind};
 
 /// Clocks at which bits are flipped.
 const STOPS: u64 = 8;
@@ -241,21 +242,8 @@ fn at<'a>(list: &'a Value, addr: &Value) -> &'a Value {
 
 impl Tree {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let hdl = RtlChoice::default().hdl;
-        let files = fs::read_dir(&hdl).expect("a folder").flatten();
-        let names = files.filter_map(|f| f.file_name().into_string().ok());
-        let mut packages: Vec<_> = names.filter(|n| n.ends_with("_pkg.sv")).collect();
-        packages.sort_by_key(|n| (n != "nic_pkg.sv", n.clone()));
-        let mut verilator: Command = Tool::find().expect("Verilator").command();
-        verilator.current_dir(hdl).args(["--json-only", "-Wno-fatal", "-Wno-lint", "-Wno-style"]);
-        verilator.args(["+libext+.sv", "-y", ".", "-I.", "--prefix", "Vtop", "--no-timing"]);
-        verilator.args(Sizes::SMALL.parameters().map(|(name, value)| format!("-G{name}={value}")));
-        verilator.arg("--Mdir").arg(folder.path()).args(["--top-module", "nic"]);
-        let done = verilator.args(packages).arg("nic.sv").output().expect("runs");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let text = fs::read(folder.path().join("Vtop.tree.json")).expect("a tree");
-        Self { root: serde_json::from_slice(&text).expect("JSON") }
+        let small = Sizes::SMALL.parameters().map(|(name, value)| format!("-G{name}={value}"));
+        Self { root: tree(&small.into_iter().collect::<Vec<_>>()) }
     }
 
     /// Bits of a type, arrays and structs of any kind with all they hold.

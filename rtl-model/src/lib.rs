@@ -27,6 +27,7 @@ pub mod payload_write;
 pub mod pcie_link;
 pub mod port_rx;
 pub mod port_tx;
+pub mod qp_drain;
 pub mod qp_table;
 pub mod ram_1r1w;
 pub mod ram_fifo;

@@ -73,6 +73,7 @@ fn row(event: &Event) -> Option<(&'static str, Row)> {
         Event::QpCreated { qpn, dest, .. } => {
             ("QP_CREATED", Row { qpn: *qpn, peer: Some((*dest).into()), ..Row::default() })
         }
+        Event::QpError { qpn, .. } => ("QP_ERROR", Row { qpn: *qpn, ..Row::default() }),
         Event::QpClosed { qpn, .. } => ("QP_CLOSED", Row { qpn: *qpn, ..Row::default() }),
         Event::Posted { qpn, msn, bytes, dest } => {
             let peer = Some((*dest).into());

@@ -46,6 +46,7 @@ counters! {
     TagStalls "tag_stalls" "turns refused for want of tags",
     QpCreated "qp_created" "sides of QPs opened",
     QpClosed "qp_closed" "sides of QPs closed",
+    QpError "qp_error" "QPs that came into error",
     Posted "messages_posted" "messages posted",
     SendComplete "send_complete" "SEND_COMPLETE",
     WqeComplete "wqe_complete" "WQE_COMPLETE",
@@ -58,6 +59,7 @@ fn counted(event: &Event, mut add: impl FnMut(Counter, u64)) {
     match event {
         Event::QpCreated { .. } => one(Counter::QpCreated),
         Event::QpClosed { .. } => one(Counter::QpClosed),
+        Event::QpError { .. } => one(Counter::QpError),
         Event::Posted { .. } => one(Counter::Posted),
         Event::Completed { kind: Cqe::Send, .. } => one(Counter::SendComplete),
         Event::Completed { kind: Cqe::Wqe, .. } => one(Counter::WqeComplete),
