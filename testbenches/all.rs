@@ -23,6 +23,7 @@ mod replay_store;
 mod rooms;
 mod rx_track;
 mod stream_fifo;
+mod timer_wheel;
 mod tlp_engine;
 mod tlp_oracle;
 mod tlp_parse;

@@ -35,6 +35,7 @@ pub mod rng;
 pub mod rx_track;
 pub mod sizes;
 pub mod stream_fifo;
+pub mod timer_wheel;
 pub mod tlp_engine;
 pub mod tlp_parse;
 pub mod tx_scheduler;
