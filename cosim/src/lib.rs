@@ -1,5 +1,6 @@
 //! Lockstep of the golden model and the Verilated RTL, and the scenarios that drive it.
 
+pub mod buffers;
 pub mod check;
 pub mod diagnose;
 pub mod driver;
@@ -17,6 +18,7 @@ pub mod scenario;
 pub mod settings;
 pub mod snapshot;
 pub mod summary;
+pub mod switch;
 pub mod tlp;
 pub mod units;
 pub mod waves;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use toml::Spanned;
 
+use crate::switch::settings::{DownlinkTable, Table};
 use crate::units::{Decimal, Rate, Size, Time};
 
 /// A scenario that cannot be run.
@@ -49,6 +50,9 @@ pub struct File {
     /// Sizes of the build: `default` or `small`.
     #[serde(default)]
     pub build: Build,
+    /// Constants of both NICs: `mrc` or `uet`.
+    #[serde(default)]
+    pub profile: Profile,
     /// Attributes of every NIC that does not say otherwise.
     #[serde(default)]
     pub defaults: Nic,
@@ -61,6 +65,9 @@ pub struct File {
     /// What a host does that it should not.
     #[serde(default)]
     pub fault: Vec<Spanned<Fault>>,
+    /// What the switch between the NICs does.
+    #[serde(default)]
+    pub switch: Vec<Spanned<Table>>,
 }
 
 fn one() -> u64 {
@@ -78,12 +85,27 @@ pub enum Build {
     Small,
 }
 
-/// The egress scheduling types.
+/// Profiles by name (section 0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// S000's NIC.
+    #[default]
+    Mrc,
+    /// S003's NIC.
+    Uet,
+}
+
+/// The egress scheduling types, as in the register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Scheduling {
     /// The highest class with a frame.
     #[default]
-    StrictPriority,
+    StrictPriority = 0,
+    /// One frame a class in turn.
+    RoundRobin = 1,
+    /// As many as its weight.
+    WeightedRoundRobin = 2,
 }
 
 /// A buffer's attributes.
@@ -94,8 +116,20 @@ pub struct Buffer {
     pub total_buffer_size: Option<Spanned<Size>>,
     /// Share of each class, exact decimals.
     pub pool_allocation_vector: Option<Spanned<Vec<toml::Value>>>,
-    /// Which class sends next; egress only.
+    /// Which class sends next; without effect on ingress (BUF-4).
     pub queue_scheduling_type: Option<Spanned<Scheduling>>,
+    /// Packets in a class's turn; without effect on ingress.
+    #[serde(rename = "WRRQueueWeights")]
+    pub wrr_queue_weights: Option<Spanned<Vec<u64>>>,
+    /// Classes that send pauses; ingress only.
+    #[serde(rename = "PFCEnableVector")]
+    pub pfc_enable_vector: Option<Spanned<Vec<u64>>>,
+    /// Share of each pool from which a pause goes; ingress only.
+    pub pfc_static_xoff_threshold: Option<Spanned<Vec<toml::Value>>>,
+    /// Share of each pool up to which it is resumed; ingress only.
+    pub pfc_xon_resume_threshold: Option<Spanned<Vec<toml::Value>>>,
+    /// Quanta that a pause of each class asks for; ingress only.
+    pub quanta_value: Option<Spanned<Vec<u64>>>,
 }
 
 /// A link end's attributes.
@@ -154,8 +188,20 @@ pub struct Nic {
     pub use_distinct_dscp_for_retransmits: Option<bool>,
     /// Completion entries take time on the link.
     pub cqe_on_link: Option<bool>,
+    /// Frames carry an invariant CRC.
+    #[serde(rename = "ICRCEnable")]
+    pub icrc_enable: Option<bool>,
     /// From a completion to the host's close.
     pub close_delay: Option<Spanned<Time>>,
+    /// Percent of the data pool from which the receiver penalty starts.
+    #[serde(rename = "ReceiverCongestionLowThreshold")]
+    pub receiver_low: Option<Spanned<toml::Value>>,
+    /// Percent of the data pool from which it is whole.
+    #[serde(rename = "ReceiverCongestionHighThreshold")]
+    pub receiver_high: Option<Spanned<toml::Value>>,
+    /// The switch's port to this NIC.
+    #[serde(default)]
+    pub downlink: DownlinkTable,
     /// Transmit buffer.
     #[serde(default)]
     pub egress_buffer_manager: Buffer,

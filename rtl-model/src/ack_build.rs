@@ -4,10 +4,11 @@
 //! An answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK, 5
 //! for both; longer while `path_select`, the egress pool or `frame` keep it. The SACK goes first.
 //!
-//! A frame is built when the control pool has room for it, 94 B or 62 B; its reservation goes out
-//! in the same clock as the frame. `ctl_free` must count a reservation from the clock after its
-//! event on; the next frame is built then at the earliest. The ACK's port is the next of this NIC's
-//! own spraying; a SACK goes on the entropy value of the packet that drew it.
+//! A frame is built when the control pool has room for it: 94 B, or 62 B and `cfg_ack_extra` bytes
+//! of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
+//! `ctl_free` must count a reservation from the clock after its event on; the next frame is built
+//! then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK goes on the
+//! entropy value of the packet that drew it.
 //!
 //! Choices: an `ack_psn_offset` that 16 bits do not hold is clipped to −32,768, which is below
 //! every window, so that no sender takes it for a packet it has out. Service time and penalty are
@@ -17,7 +18,9 @@ use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::header::{ACK_BYTES, Base, CcState, Header, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth};
+use crate::header::{
+    ACK_BYTES, Base, CcState, Header, ICRC_BYTES, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth,
+};
 use crate::sizes::Sizes;
 use crate::types::{Answer, Frame};
 
@@ -74,6 +77,11 @@ pub struct Inputs {
     /// Level: `MaxPSNRange`.
     #[bits(11)]
     pub cfg_range: u16,
+    /// Level: zero bytes after AETH.
+    #[bits(5)]
+    pub cfg_ack_extra: u8,
+    /// Level: `ICRCEnable`: 4 B more (PKT-1).
+    pub cfg_icrc: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -151,7 +159,7 @@ impl Block for Regs {
         match self.state {
             State::First if i.answer_valid => {
                 if i.answer.sack {
-                    if !free || i.ctl_free < u32::from(SACK_BYTES) {
+                    if !free || i.ctl_free < u32::from(long(SACK_BYTES, i)) {
                         return;
                     }
                     self.send(sack(i));
@@ -172,7 +180,7 @@ impl Block for Regs {
                 }
             }
             State::Second => {
-                if free && i.ctl_free >= u32::from(ACK_BYTES) {
+                if free && i.ctl_free >= u32::from(ack_bytes(i)) {
                     self.send(ack(i, self.port));
                     self.state = State::Done;
                 }
@@ -196,6 +204,11 @@ impl Regs {
         self.frame_valid = true;
         self.frame = frame;
     }
+}
+
+/// Length of a frame with its ICRC, if it has one.
+fn long(bytes: u16, i: &Inputs) -> u16 {
+    bytes + if i.cfg_icrc { ICRC_BYTES } else { 0 }
 }
 
 /// What both frames have in common.
@@ -222,7 +235,8 @@ fn frame(hdr: &Header, len: u16) -> Frame {
 fn sack(i: &Inputs) -> Frame {
     let a = &i.answer;
     let offset = a.drew.ahead_of(a.cum);
-    let base = Base { len: SACK_BYTES, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
+    let len = long(SACK_BYTES, i);
+    let base = Base { len, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
     let seth = Seth {
         mark: u8::from(a.ce),
         probe: false,
@@ -238,13 +252,20 @@ fn sack(i: &Inputs) -> Frame {
     let cc = CcState { service: 0, ooo: a.ooo, penalty: 0, rcvd: a.rcvd };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&seth.bytes()).put(&cc.bytes());
-    frame(&hdr, SACK_BYTES)
+    frame(&hdr, len)
+}
+
+/// A cumulative ACK on the wire, in this profile (section 0).
+fn ack_bytes(i: &Inputs) -> u16 {
+    long(ACK_BYTES + u16::from(i.cfg_ack_extra), i)
 }
 
 /// ACK-1, MSN-8.
 fn ack(i: &Inputs, port: u16) -> Frame {
-    let base = Base { len: ACK_BYTES, sport: port, opcode: OP_ACK, ..base(i) };
+    let len = ack_bytes(i);
+    let base = Base { len, sport: port, opcode: OP_ACK, ..base(i) };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&aeth(i.answer.msn));
-    frame(&hdr, ACK_BYTES)
+    hdr.put(&[0; 31][..usize::from(i.cfg_ack_extra)]);
+    frame(&hdr, len)
 }
