@@ -29,8 +29,8 @@ pub fn pools(nic: &Nic, settings: &NicSettings) -> Vec<Pool> {
         occupancy,
         size,
     };
-    let rx = ingress.iter().zip(settings.ingress).enumerate();
-    let tx = free.iter().zip(settings.egress).enumerate();
+    let rx = ingress.iter().zip(settings.buffers.ingress).enumerate();
+    let tx = free.iter().zip(settings.buffers.egress).enumerate();
     rx.map(|(n, (held, size))| pool("RX", n, *held, size))
         .chain(tx.map(|(n, (free, size))| pool("TX", n, size.saturating_sub(*free), size)))
         .collect()

@@ -129,7 +129,7 @@ impl Records {
 
     fn port_rows(&mut self, world: &World, nic: usize) {
         let settings = &self.settings.nics[nic];
-        let classes = settings.ingress.iter().filter(|size| **size > 0).count();
+        let classes = settings.buffers.ingress.iter().filter(|size| **size > 0).count();
         self.ports.row(world.clock, nic, &settings.name, classes);
         self.pcie.row(world, nic);
     }

@@ -132,7 +132,7 @@ fn pools_are_recorded_where_both_say_so() {
     assert_eq!(rows.len() as u64, 2 * 4 * ((run.world.clock - 1) / 500 + 1));
     let series = table(folder.path(), "net-buff-series");
     for (nic, settings) in run.world.settings.nics.iter().enumerate() {
-        let sizes = [settings.ingress, settings.egress].concat();
+        let sizes = [&settings.buffers.ingress[..2], &settings.buffers.egress[..2]].concat();
         for (name, size) in names.iter().zip(sizes) {
             let of = |rows: &[Row]| -> Vec<Row> {
                 let mine = |r: &&Row| r["nic"] == settings.name && r["buffer"] == **name;
