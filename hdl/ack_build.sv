@@ -5,10 +5,11 @@
 // a NACK, 5 for a SACK and an ACK; longer while path_select, the egress pool or `frame` keep it. The
 // SACK goes first.
 //
-// A frame is built when the control pool has room for it, 94 B, 62 B or 78 B; its reservation goes
-// out in the same clock as the frame. ctl_free must count a reservation from the clock after its
-// event on; the next frame is built then at the earliest. The ACK's port is the next of this NIC's
-// own spraying; a SACK or a NACK goes on the entropy value of the packet that drew it.
+// A frame is built when the control pool has room for it: 94 B, 78 B, or 62 B and cfg_ack_extra bytes
+// of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
+// ctl_free must count a reservation from the clock after its event on; the next frame is built
+// then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK or a NACK goes
+// on the entropy value of the packet that drew it.
 //
 // Choices: an ack_psn_offset that 16 bits do not hold is clipped to -32,768, which is below every
 // window, so that no sender takes it for a packet it has out. The SACK that answers a probe has the
@@ -54,7 +55,8 @@ module ack_build
   input logic [ 1:0] cfg_ecn_i,
   input logic [ 7:0] cfg_ttl_i,
   input logic [10:0] cfg_range_i,
-  input logic        cfg_icrc_i      // ICRCEnable: 4 B more (PKT-1)
+  input logic [ 4:0] cfg_ack_extra_i,
+  input logic        cfg_icrc_i        // ICRCEnable: 4 B more (PKT-1)
 );
 
   localparam logic [6:0] SACK_HDR = 7'd90;  // without FCS
@@ -137,7 +139,7 @@ module ack_build
           ttl: cfg_ttl_i,
           len:
           (
-          nack ? NACK_BYTES : sack ? SACK_BYTES : ACK_BYTES
+          nack ? NACK_BYTES : sack ? SACK_BYTES : ACK_BYTES + len_t'(cfg_ack_extra_i)
           ) + (
           cfg_icrc_i ? ICRC_BYTES : '0
           ),
@@ -196,7 +198,7 @@ module ack_build
       frame.hdr_len = SACK_HDR;
     end else begin
       frame.hdr     = 832'({aeth(answer_i.msn), base_header(base)});
-      frame.hdr_len = ACK_HDR;
+      frame.hdr_len = ACK_HDR + 7'(cfg_ack_extra_i);
     end
   end
 

@@ -17,7 +17,7 @@ const SACK: u8 = 0xdc;
 const ACK: u8 = 0xd1;
 const NACK: u8 = 0xdd;
 /// Room in the control pool around the three sizes.
-const ROOM: [u32; 14] = [0, 61, 62, 63, 65, 66, 77, 78, 82, 93, 94, 97, 98, 156];
+const ROOM: [u32; 15] = [0, 61, 62, 63, 65, 66, 77, 78, 81, 82, 93, 94, 97, 98, 156];
 /// The drawing PSN, from the cumulative one: the ends of 16 bits, and of 24.
 const OFFSETS: [u32; 10] =
     [0, 1, 0xff_ffff, 0xff_fffe, 1024, 0x7fff, 0xff_8000, 0xff_7fff, 0x80_0000, 0x80_0001];
@@ -144,7 +144,7 @@ fn read(frame: &Frame, answer: &Answer, opcode: u8, port: u16, i: &Inputs) {
     assert_eq!(bytes.len(), usize::from(frame.len));
     let wire = match opcode {
         SACK => SACK_WIRE,
-        ACK => ACK_WIRE,
+        ACK => ACK_WIRE + u16::from(i.cfg_ack_extra),
         _ => NACK_WIRE,
     };
     assert_eq!(frame.len, wire + icrc as u16);
@@ -178,7 +178,11 @@ fn read(frame: &Frame, answer: &Answer, opcode: u8, port: u16, i: &Inputs) {
     assert_eq!(number(&body[9..12]), u64::from(psn.0));
     match opcode {
         SACK => read_sack(&body[12..], answer, i),
-        ACK => assert_eq!(number(&body[12..16]), 0x1f00_0000 | u64::from(answer.msn)),
+        ACK => {
+            assert_eq!(number(&body[12..16]), 0x1f00_0000 | u64::from(answer.msn));
+            let zeros = vec![0; usize::from(i.cfg_ack_extra) + icrc];
+            assert_eq!(body[16..], zeros, "section 0: zeros in uet");
+        }
         _ => read_nack(&body[12..], answer),
     }
 }
@@ -291,6 +295,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 i.cfg_dscp3 = rng.below(64) as u8;
                 i.cfg_ecn = rng.below(4) as u8;
                 i.cfg_ttl = rng.bits() as u8;
+                i.cfg_ack_extra = rng.pick(&[0, 16]);
                 i.cfg_icrc = rng.percent(50);
             }
             if !i.answer_valid && rng.percent(75) {

@@ -1,5 +1,6 @@
 //! Lockstep of the golden model and the Verilated RTL, and the scenarios that drive it.
 
+pub mod buffers;
 pub mod check;
 pub mod diagnose;
 pub mod driver;
@@ -11,6 +12,7 @@ pub mod memory;
 pub mod mutants;
 pub mod reach;
 pub mod record;
+pub mod records;
 pub mod report;
 pub mod run;
 pub mod scenario;

@@ -16,7 +16,7 @@ use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::Host;
-use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
+use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
 use crate::wire::{Assembler, WireBeat};
 
@@ -29,7 +29,10 @@ pub struct Node {
     pub inputs: nic::Inputs,
     /// Its host.
     pub host: Host,
+    /// Puts together what it sends,
     tap: Assembler,
+    /// and what it gets.
+    ear: Assembler,
     arriving: u32,
 }
 
@@ -159,12 +162,15 @@ impl World {
         }
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
-            let length = node.give_inputs(clock, self.switch.take(clock, n));
-            if let Some(len) = length {
-                sink.event(clock, n, &Event::Arrived { len });
+            let wire = self.switch.take(clock, n);
+            if let Some((len, bytes)) = node.give_inputs(clock, wire, sink.wants_frames()) {
+                sink.event(clock, n, &Event::Arrived { len, bytes });
             }
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
+        }
+        if sink.due() <= clock {
+            sink.look(self);
         }
     }
 
@@ -327,6 +333,7 @@ impl Node {
             inputs: nic::Inputs::default(),
             host: Host::new(settings.nics[n].host),
             tap: Assembler::default(),
+            ear: Assembler::default(),
             arriving: 0,
         }
     }
@@ -344,8 +351,14 @@ impl Node {
         o.wire_valid.then_some((beat, o.wire_back))
     }
 
-    /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
-    fn give_inputs(&mut self, clock: u64, wire: Option<WireBeat>) -> Option<u32> {
+    /// Sets this clock's inputs; gives length and, if wanted, bytes of a frame that has arrived
+    /// whole.
+    fn give_inputs(
+        &mut self,
+        clock: u64,
+        wire: Option<WireBeat>,
+        frames: bool,
+    ) -> Option<(u32, Vec<u8>)> {
         let i = &mut self.inputs;
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();
@@ -357,7 +370,8 @@ impl Node {
         (i.wire_sop, i.wire_eop) = (beat.sop, beat.eop);
         (i.wire_bytes, i.wire_data) = (beat.bytes, beat.data);
         self.arriving = if beat.sop { 0 } else { self.arriving } + u32::from(beat.bytes);
-        beat.eop.then_some(self.arriving)
+        let bytes = frames.then(|| self.ear.beat(&beat)).flatten().unwrap_or_default();
+        beat.eop.then_some((self.arriving, bytes))
     }
 }
 
@@ -378,9 +392,15 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         | u64::from(s.trimming) << 1
         | u64::from(s.distinct_rtx) << 2
         | u64::from(s.cqe_on_link) << 3
+        | s.buffers.sched << 4
         | 2 << 6;
-    let (wire, nominal) = (WIRE_OVERHEAD + s.trailer(), NOMINAL_OVERHEAD + s.trailer());
-    vec![
+    let over = &s.overheads;
+    let overheads = over.data_header
+        | (over.wire + s.trailer()) << 8
+        | (over.nominal + s.trailer()) << 16
+        | over.charge_less << 24
+        | over.ack_extra << 32;
+    let mut writes = vec![
         (index::MSS, s.mss),
         (index::RANGE, s.range),
         (index::INITIAL_PSN, s.initial_psn),
@@ -392,15 +412,15 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::CQ_BASE, CQ_BASE),
         (index::CQ_LOG2, u64::from(CQ_LOG2)),
         (index::INIT_WINDOW, s.window),
-        (index::UNIT, s.mss + NOMINAL_OVERHEAD),
+        (index::UNIT, s.mss + over.nominal),
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
-        (index::OVERHEADS, DATA_HEADER | wire << 8 | nominal << 16),
+        (index::OVERHEADS, overheads),
         (index::TRAILER, u64::from(s.icrc)),
-        (index::EGRESS_POOL0, s.egress[0]),
-        (index::EGRESS_POOL1, s.egress[1]),
-        (index::INGRESS_POOL0, s.ingress[0]),
-        (index::INGRESS_POOL1, s.ingress[1]),
-    ]
+        (index::PFC, s.buffers.pfc_enable | s.delay << 8),
+        (index::ACK_HOLD, u64::from(over.ack_hold)),
+    ];
+    writes.extend(s.buffers.registers());
+    writes
 }
