@@ -49,7 +49,7 @@ fn listed(sack: &[u8]) -> (u64, Vec<u64>) {
     (drew, (0..64).filter(|n| bits >> n & 1 == 1).map(|n| (base + n) & 0xff_ffff).collect())
 }
 
-/// RX-6, RX-7, RX-8, SACK-1 to SACK-3 and cases 28 and 29: data both ways is shuffled and all of it
+/// QP-5, RX-6, RX-7, RX-8, SACK-1 to SACK-3 and cases 28 and 29: data both ways is shuffled and all of it
 /// duplicated, several messages on one QP. Every message is whole, told once, in order.
 #[test]
 fn rx_7_shuffled_and_duplicated() {
@@ -57,8 +57,8 @@ fn rx_7_shuffled_and_duplicated() {
     let (run, recorder) = agrees("shuffled", &settings);
     assert_eq!(run.world.driver.corrupted, Vec::<usize>::new());
     for counts in &recorder.counts {
-        assert!(counts.out_of_order > 5, "{counts:?}");
-        assert!(counts.duplicates > 20, "{counts:?}");
+        assert!(counts.out_of_order > 2 && counts.duplicates > 10, "{counts:?}");
+        assert!(counts.dropped["Qp"] > 0, "copies come after the close: {counts:?}");
         assert_eq!((counts.trimmed, counts.ctrl_drops), (0, 0));
         assert_eq!(counts.completions["RECV_COMPLETE"], 16);
         assert_eq!(counts.completions["WQE_COMPLETE"], 16);
