@@ -1,6 +1,7 @@
 //! What a run tells its recorders.
 
 use rtl_model::nic::Nic;
+use rtl_model::retransmit::Cause;
 use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +108,22 @@ pub enum Event {
         /// ACK-request flag.
         ack_request: bool,
     },
+    /// A timer's expiry was served; its packet may be acknowledged or the timer's slot another's.
+    Expired {
+        /// Replay slot.
+        slot: u16,
+        /// The tick at which it was due.
+        tick: u64,
+    },
+    /// A packet was queued to go again.
+    Queued {
+        /// Table index of its QP at this NIC.
+        qp: u8,
+        /// Its PSN.
+        psn: u32,
+        /// Why.
+        cause: Cause,
+    },
     /// Something moved on the PCIe link.
     Link(LinkEvent),
     /// A frame's serialisation ended.
@@ -160,6 +177,7 @@ impl Sink for Nowhere {
 /// Shows what a NIC's blocks say in this clock.
 pub fn events(nic: &Nic, mut see: impl FnMut(Event)) {
     sender_events(nic, &mut see);
+    timer_events(nic, &mut see);
     receiver_events(nic, &mut see);
 }
 
@@ -204,6 +222,17 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     if o.packet_build.built_valid {
         let (psn, ack_request) = (o.packet_build.built_psn.0, o.packet_build.built_ack_req);
         see(Event::Built { psn, ack_request });
+    }
+}
+
+fn timer_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let (wheel, again) = (&nic.o.timer_wheel, &nic.o.retransmit);
+    if wheel.exp_valid && again.exp_ready {
+        see(Event::Expired { slot: wheel.exp_slot, tick: wheel.exp_tick });
+    }
+    if again.queued_valid {
+        let (qp, psn, cause) = (again.queued_qp, again.queued_psn.0, again.queued_cause);
+        see(Event::Queued { qp, psn, cause });
     }
 }
 

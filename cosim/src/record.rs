@@ -104,6 +104,10 @@ pub struct NicCounts {
     pub ctrl_drops: u64,
     /// Turns refused for want of replay slots (SEG-5).
     pub replay_stalls: u64,
+    /// Timers that have expired.
+    pub expiries: u64,
+    /// Packets that were queued to go again, by cause.
+    pub queued: BTreeMap<String, u64>,
     /// Turns refused for want of tags (SEG-5).
     pub tag_stalls: u64,
     /// Completions by kind.
@@ -310,6 +314,10 @@ impl Sink for Recorder {
             Event::ControlDropped(frames) => counts.ctrl_drops += u64::from(*frames),
             Event::Stalled { slots: true } => counts.replay_stalls += 1,
             Event::Stalled { slots: false } => counts.tag_stalls += 1,
+            Event::Expired { .. } => counts.expiries += 1,
+            Event::Queued { cause, .. } => {
+                *counts.queued.entry(format!("{cause:?}")).or_default() += 1;
+            }
             Event::QpCreated { .. }
             | Event::QpClosed { .. }
             | Event::Posted { .. }

@@ -8,5 +8,6 @@ mod frames;
 mod path;
 mod receive;
 mod records;
+mod resend;
 mod shapes;
 mod switch;
