@@ -46,6 +46,9 @@ enum Command {
     Run(RunArgs),
     /// Plant each fault of fixtures/mutants/ in a copy of hdl/; its bench must find it.
     Mutate(MutateArgs),
+    /// Run with drawn settings for a long time, and say what was met.
+    #[command(subcommand)]
+    Soak(cosim::soak::Unit),
 }
 
 #[derive(Args)]
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run_command(&args),
         Command::Mutate(args) => mutate(&args),
+        Command::Soak(unit) => soak(&unit),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -129,8 +133,8 @@ impl RunArgs {
     }
 
     /// The command that does the same again.
-    fn again(&self, settings: &Settings) -> String {
-        let mut text = format!("nicstep run {} --seed {}", self.scenario.display(), settings.seed);
+    fn again(&self, seed: u64) -> String {
+        let mut text = format!("nicstep run {} --seed {seed}", self.scenario.display());
         if let Some(hdl) = &self.hdl {
             let _ = write!(text, " --hdl {}", hdl.display());
         }
@@ -161,7 +165,46 @@ fn tools(e: CheckError) -> Failure {
     (code, format!("failed to {e}"))
 }
 
+fn soak(unit: &cosim::soak::Unit) -> Result<(), Failure> {
+    let soaked = cosim::soak::soak(unit).map_err(tools)?;
+    print!("{}", soaked.text);
+    soaked.wrong.map_or(Ok(()), |wrong| Err((code::MISMATCH, wrong)))
+}
+
+/// A scenario of the reliable connection.
+fn run_rc(args: &RunArgs) -> Result<(), Failure> {
+    use cosim::rc::{record, run, scenario, summary};
+    let mut settings = scenario::read(&args.scenario).map_err(|e| (code::INPUT, e.to_string()))?;
+    settings.seed = args.seed.unwrap_or(settings.seed);
+    let (mode, out) = (args.mode(), args.out.as_deref());
+    let file = |e: std::io::Error| (code::INPUT, format!("failed to write records: {e}"));
+    let mut recorder = record::Recorder::new(out).map_err(file)?;
+    let run = run::run(&settings, mode, &args.choice(), &mut recorder).map_err(tools)?;
+    let name = args.scenario.display().to_string();
+    let result = run::RunResult::new(&name, mode, &run, &mut recorder);
+    recorder.finish(out, &result).map_err(file)?;
+    print!("{}", summary::summary(&result, &run));
+    let again = format!("To see it again: {}", args.again(settings.seed));
+    match &run.outcome {
+        run::Outcome::Finished | run::Outcome::Failed => Ok(()),
+        run::Outcome::Limit(waits) => {
+            let text = format!("the limit of {} clocks came first; waiting:\n  ", settings.limit);
+            Err((code::LIMIT, text + &waits.join("\n  ")))
+        }
+        run::Outcome::Broken(what) => Err((code::MISMATCH, what.join("\n"))),
+        run::Outcome::Mismatch(m) => {
+            Err((code::MISMATCH, format!("{}{again}", summary::headline(&settings, m))))
+        }
+        run::Outcome::Assertion(text) => {
+            Err((code::MISMATCH, format!("failed to {text}\n{again}")))
+        }
+    }
+}
+
 fn run_command(args: &RunArgs) -> Result<(), Failure> {
+    if cosim::rc::scenario::is_rc(&args.scenario) {
+        return run_rc(args);
+    }
     let settings = settings(args)?;
     let mode = args.mode();
     let world = cosim::world::World::new(&settings);
@@ -212,7 +255,7 @@ fn judge(
     run: &Run,
     out: Option<&Path>,
 ) -> Result<(), Failure> {
-    let again = args.again(settings);
+    let again = args.again(settings.seed);
     match &run.outcome {
         Outcome::Finished if run.world.driver.corrupted.is_empty() => Ok(()),
         Outcome::Finished => {
