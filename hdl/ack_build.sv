@@ -51,7 +51,8 @@ module ack_build
   input logic [ 5:0] cfg_dscp3_i,
   input logic [ 1:0] cfg_ecn_i,
   input logic [ 7:0] cfg_ttl_i,
-  input logic [10:0] cfg_range_i
+  input logic [10:0] cfg_range_i,
+  input logic        cfg_icrc_i    // ICRCEnable: 4 B more (PKT-1)
 );
 
   localparam logic [6:0] SACK_HDR = 7'd90;  // without FCS
@@ -128,7 +129,7 @@ module ack_build
           dscp: cfg_dscp3_i,
           ecn: cfg_ecn_i,
           ttl: cfg_ttl_i,
-          len: sack ? SACK_BYTES : ACK_BYTES,
+          len: (sack ? SACK_BYTES : ACK_BYTES) + (cfg_icrc_i ? ICRC_BYTES : '0),
           sport: sack ? answer_i.entropy : regs_q.port,
           opcode: sack ? OP_SACK : OP_ACK,
           qpn: answer_i.sender_qpn,

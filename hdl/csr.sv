@@ -64,6 +64,7 @@ module csr
   output logic   [   7:0] cfg_weight1_o,
   output logic   [  15:0] cfg_rid_o,
   output logic   [   7:0] cfg_ttl_o,
+  output logic            cfg_icrc_o,
   output logic   [  63:0] cfg_peer_valid_o,
   output logic   [2047:0] cfg_peer_ip_o
 );
@@ -98,6 +99,7 @@ module csr
     bytes_t        ingress_pool0;
     bytes_t        ingress_pool1;
     logic [15:0]   weights;
+    logic          icrc;
     logic [63:0]   peer_valid;
     logic [2047:0] peer_ip;
   } regs_t;
@@ -131,6 +133,7 @@ module csr
       ingress_pool0: 32'd3_600_000,
       ingress_pool1: 32'd400_000,
       weights: {8'd5, 8'd1},
+      icrc: 1'b0,
       peer_valid: '0,
       peer_ip: '0
   };
@@ -189,6 +192,7 @@ module csr
   assign cfg_weight1_o          = regs_q.weights[15:8];
   assign cfg_rid_o              = regs_q.rid;
   assign cfg_ttl_o              = regs_q.ttl;
+  assign cfg_icrc_o             = regs_q.icrc;
   assign cfg_peer_valid_o       = regs_q.peer_valid;
   assign cfg_peer_ip_o          = regs_q.peer_ip;
 
@@ -251,6 +255,7 @@ module csr
         REG_INGRESS_POOL0: regs_d.ingress_pool0 = wr_data_i[31:0];
         REG_INGRESS_POOL1: regs_d.ingress_pool1 = wr_data_i[31:0];
         REG_WEIGHTS:       regs_d.weights = wr_data_i[15:0];
+        REG_TRAILER:       regs_d.icrc = wr_data_i[0];
         default: begin
           regs_d.peer_ip[32*dest+:32] = wr_data_i[31:0];
           regs_d.peer_valid[dest]     = wr_data_i[32];

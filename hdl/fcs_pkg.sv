@@ -1,4 +1,4 @@
-// Frame check sequence: the CRC-32 of Ethernet over beats of 128 B.
+// Frame check sequence and invariant CRC: the CRC-32 of Ethernet over beats of 128 B.
 //
 // Twin of rtl-model/src/fcs.rs. A crc_t is the CRC register itself, least significant bit first on
 // the wire: FCS_INIT before a frame, and the FCS is its complement, least significant byte first.
@@ -144,6 +144,22 @@ package fcs_pkg;
     if (zeros[4]) fcs_undo = map_crc(UNDO_16, fcs_undo);
     if (zeros[5]) fcs_undo = map_crc(UNDO_32, fcs_undo);
     if (zeros[6]) fcs_undo = map_crc(UNDO_64, fcs_undo);
+  endfunction
+
+  // ICRC: the same CRC, over 8 bytes of ones and then the IP datagram, with what routers may change
+  // as ones. Over those 8 bytes the register is FCS_RESIDUE; here it is that before the Ethernet
+  // header, whose 14 bytes count as zeros.
+  localparam crc_t ICRC_INIT = fcs_undo(FCS_RESIDUE, 7'd14);
+
+  // A frame's first beat as the ICRC has it: TOS, TTL, the two checksums, BTH's byte 4.
+  function automatic logic [1023:0] icrc_beat(logic [1023:0] beat);
+    icrc_beat           = beat;
+    icrc_beat[0+:112]   = '0;
+    icrc_beat[8*15+:8]  = '1;
+    icrc_beat[8*22+:8]  = '1;
+    icrc_beat[8*24+:16] = '1;
+    icrc_beat[8*40+:16] = '1;
+    icrc_beat[8*46+:8]  = '1;
   endfunction
 
   // Whether the frame whose last beat ends in `zeros` filled-up bytes had the right FCS.

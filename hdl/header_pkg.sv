@@ -23,6 +23,7 @@ package header_pkg;
   localparam len_t ETH_BYTES = 14'd14;
   localparam len_t IP_BYTES = 14'd20;
   localparam len_t FCS_BYTES = 14'd4;
+  localparam len_t ICRC_BYTES = 14'd4;
   localparam len_t BASE_BYTES = 14'd54;  // Ethernet, IPv4, UDP, BTH
 
   // BTH's opcodes.

@@ -99,6 +99,7 @@ package host_pkg;
   localparam logic [8:0] REG_INGRESS_POOL1 = 9'd29;
   localparam logic [8:0] REG_WEIGHTS = 9'd36;
   localparam logic [8:0] REG_PEER = 9'd64;  // destination d is d further on
+  localparam logic [8:0] REG_TRAILER = 9'd248;
 
   // The largest payload of a packet (SEG-1).
   localparam logic [63:0] MAX_MSS = 64'd8192;
@@ -113,6 +114,7 @@ package host_pkg;
       REG_OWN_MAC, REG_HOP_MAC: return 64'hffff_ffff_ffff;
       REG_CQ_BASE: return ~64'h1f;
       REG_CQ_LOG2: return 64'h1f;
+      REG_TRAILER: return 64'h1;
       REG_FLAGS, REG_TTL: return 64'hff;
       REG_DSCP: return 64'h3f3f_3f3f_3f3f;
       REG_OVERHEADS: return 64'h1f7f_7f7f;

@@ -62,23 +62,24 @@ package nic_pkg;
   } kind_e;
 
   // Why a received frame was dropped; RX-1 in the order in which it is checked.
-  typedef enum logic [3:0] {
-    DropNone      = 4'd0,
-    DropShort     = 4'd1,   // too short for the headers
-    DropFcs       = 4'd2,
-    DropEtherType = 4'd3,
-    DropMac       = 4'd4,   // addressed elsewhere
-    DropIpHeader  = 4'd5,   // version, header length, fragment or protocol
-    DropIpSum     = 4'd6,
-    DropIpAddr    = 4'd7,   // addressed elsewhere
-    DropPort      = 4'd8,
-    DropOpcode    = 4'd9,
-    DropLength    = 4'd10,  // lengths of frame, IPv4 and UDP disagree, or exceed the limits
-    DropPool      = 4'd11,  // no room in the ingress pool (RX-2)
-    DropPeer      = 4'd12,  // source address of no destination
-    DropQp        = 4'd13,  // no such QP, or another peer's
-    DropQpFull    = 4'd14,  // no free receiver side
-    DropPsn       = 4'd15   // PSN out of the window, or never sent
+  typedef enum logic [4:0] {
+    DropNone      = 5'd0,
+    DropShort     = 5'd1,   // too short for the headers
+    DropFcs       = 5'd2,
+    DropEtherType = 5'd3,
+    DropMac       = 5'd4,   // addressed elsewhere
+    DropIpHeader  = 5'd5,   // version, header length, fragment or protocol
+    DropIpSum     = 5'd6,
+    DropIpAddr    = 5'd7,   // addressed elsewhere
+    DropPort      = 5'd8,
+    DropOpcode    = 5'd9,
+    DropLength    = 5'd10,  // lengths of frame, IPv4 and UDP disagree, or exceed the limits
+    DropPool      = 5'd11,  // no room in the ingress pool (RX-2)
+    DropPeer      = 5'd12,  // source address of no destination
+    DropQp        = 5'd13,  // no such QP, or another peer's
+    DropQpFull    = 5'd14,  // no free receiver side
+    DropPsn       = 5'd15,  // PSN out of the window, or never sent
+    DropIcrc      = 5'd16   // checked after DropLength, with ICRCEnable only
   } drop_e;
 
   // A received frame, parsed. Fields that its kind does not have are zero.
@@ -175,7 +176,16 @@ package nic_pkg;
     RefuseLength   = 4'd5,  // over 2^31 - 1 bytes
     RefuseQp       = 4'd6,  // no open QP of that number
     RefuseQpFull   = 4'd7,
-    RefuseMsgFull  = 4'd8
+    RefuseMsgFull  = 4'd8,
+    RefuseQpError  = 4'd9   // the QP is in error, or is being closed
   } refuse_e;
+
+  // Why a QP ends before its messages do (QP-6). All but the last put it in error.
+  typedef enum logic [1:0] {
+    WhyRead    = 2'd0,  // a payload could not be read (PCI-8)
+    WhyTimeout = 2'd1,  // one timeout more than the budget (TMR-4)
+    WhyNack    = 2'd2,  // one NACK more than the budget (NAK-2)
+    WhyClose   = 2'd3   // the host closes it
+  } why_e;
 
 endpackage

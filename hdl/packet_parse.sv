@@ -12,6 +12,8 @@
 // - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
 //   mean nothing on a control opcode.
 // - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B.
+// - With cfg_icrc every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong one
+//   is the last check (Icrc).
 // - The reserved flag and DF of IPv4, the UDP checksum, P_Key and BTH's reserved bits are ignored.
 // - A dropped frame leaves `out_o` as it was. PFC's frames are too short to have brought words.
 
@@ -29,6 +31,7 @@ module packet_parse
   input logic [831:0] frame_hdr_i,
   input len_t         frame_len_i,
   input logic         frame_fcs_ok_i,
+  input logic         frame_icrc_ok_i,  // or cfg_icrc is clear
   input logic [  7:0] frame_words_i,
 
   // Settings, from csr
@@ -38,6 +41,7 @@ module packet_parse
   input logic [ 5:0] cfg_dscp5_i,
   input logic [ 6:0] cfg_data_hdr_i,
   input logic [ 4:0] cfg_charge_less_i,
+  input logic        cfg_icrc_i,
 
   // Verdicts, to ingress_pool
   output logic          out_valid_o,
@@ -151,20 +155,22 @@ module packet_parse
     endcase
   end
 
+  len_t icrc;  // its bytes
   len_t data_overhead;
   len_t payload;
   logic kind_len_ok;
 
-  assign data_overhead = len_t'(cfg_data_hdr_i) + FCS_BYTES;
+  assign icrc          = cfg_icrc_i ? ICRC_BYTES : '0;
+  assign data_overhead = len_t'(cfg_data_hdr_i) + FCS_BYTES + icrc;
   assign payload       = frame_len_i - data_overhead;
 
   always_comb begin
     unique case (kind)
       KindTrimmed: kind_len_ok = frame_len_i == TRIMMED_BYTES;
-      KindAck:     kind_len_ok = frame_len_i == ACK_BYTES;
-      KindSack:    kind_len_ok = frame_len_i == SACK_BYTES;
-      KindNack:    kind_len_ok = frame_len_i == NACK_BYTES;
-      KindProbe:   kind_len_ok = frame_len_i == PROBE_BYTES;
+      KindAck:     kind_len_ok = frame_len_i == ACK_BYTES + icrc;
+      KindSack:    kind_len_ok = frame_len_i == SACK_BYTES + icrc;
+      KindNack:    kind_len_ok = frame_len_i == NACK_BYTES + icrc;
+      KindProbe:   kind_len_ok = frame_len_i == PROBE_BYTES + icrc;
       default:     kind_len_ok = frame_len_i >= data_overhead && payload <= MAX_PAYLOAD;
     endcase
   end
@@ -201,6 +207,8 @@ module packet_parse
     end else if (ip_len != 16'(frame_len_i) - 16'd18 || udp_len != ip_len - 16'd20 ||
                  !kind_len_ok) begin
       drop = DropLength;
+    end else if (!frame_icrc_ok_i && kind != KindTrimmed) begin
+      drop = DropIcrc;
     end
   end
 

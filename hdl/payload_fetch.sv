@@ -10,12 +10,16 @@
 // PCI-1: hand-off in issue order over all, whatever order the completions come in; a segment of 0
 // bytes makes no read and waits its turn.
 // PCI-5: a segment inside a 4 KiB page is one read; each page it reaches into is one, up to 3.
-// PCI-8: a completion is checked when its first word comes, against its tag's record: reasons 1 no
-// read has the tag, 2 byte count, lower address or length are not those that are due, or it ends
-// off a line before the read's end, 3 poisoned, 4 status is not success. 2 and 4 end the read: the
-// tag is free after the completion's last word. 3 leaves the read to its end, so that what is still
-// to come of it meets no other read. A segment with a failed read is not handed on: its turn is a
-// failed event with its QP. A tag comes round again after all others.
+// PCI-8: a completion is checked when its first word comes, against its tag's record, in this
+// order: 1 no read has the tag; 4 unsupported request, and any status without a name; 5 completer
+// abort; 2 byte count or lower address are not those that are due; 7 more bytes than are due; 6
+// none, or an end off a line before the read's end. Then 3, poisoned. Each but 1 and 3 ends the
+// read: the tag is free after the completion's last word. 3 leaves the read to its end, so that
+// what is still to come of it meets no other read. A segment with a failed read is not handed on:
+// in its turn it goes to failed_*, with the reason that came first. A tag comes round again after
+// all others. There is no completion timeout: a read that is never answered keeps its tag, and the
+// segments behind it wait for their turn.
+// QP-6: so does, with reason 0, one whose QP has ended by its turn.
 // SEG-5: tags_free counts a segment's reads as soon as it is taken; with fewer than 3 only a
 // segment of 0 bytes is taken.
 //
@@ -96,11 +100,18 @@ module payload_fetch
   // Tags that no segment has, to tx_scheduler
   output logic [8:0] tags_free_o,
 
-  // Refused completions, and segments that came to nothing
+  // Refused completions
   output logic       bad_valid_o,
   output logic [2:0] bad_reason_o,
-  output logic       failed_valid_o,
-  output qp_t        failed_o
+
+  // Segments that came to nothing, in their turn
+  output logic           failed_valid_o,
+  input  logic           failed_ready_i,
+  output segment_t       failed_o,
+  output logic     [2:0] failed_reason_o,
+
+  // QPs in error or being closed, from qp_table
+  input logic [255:0] dead_i
 );
 
   localparam int unsigned SLOT_BITS = $clog2(SLOTS);
@@ -124,28 +135,33 @@ module payload_fetch
   localparam logic [2:0] BAD_TAG = 3'd1;
   localparam logic [2:0] BAD_COUNT = 3'd2;
   localparam logic [2:0] BAD_POISON = 3'd3;
-  localparam logic [2:0] BAD_STATUS = 3'd4;
+  localparam logic [2:0] BAD_REQUEST = 3'd4;
+  localparam logic [2:0] BAD_ABORT = 3'd5;
+  localparam logic [2:0] BAD_SHORT = 3'd6;
+  localparam logic [2:0] BAD_LONG = 3'd7;
+
+  localparam logic [2:0] COMPLETER_ABORT = 3'd4;  // a status
 
   ///////////////
   // Registers //
   ///////////////
 
   typedef struct {
-    logic             cur_valid;     // a segment has reads to make
+    logic             cur_valid;      // a segment has reads to make
     logic [63:0]      cur_addr;
     len_t             cur_left;
     slot_t            cur_slot;
-    logic [7:0]       cur_line;      // word of the slot at cur_addr
+    logic [7:0]       cur_line;       // word of the slot at cur_addr
     logic             rd_valid;
     logic [63:0]      rd_addr;
     logic [12:0]      rd_len;
     tag_t             rd_tag;
     logic             ord_valid;
     segment_t         ord;
-    logic [TAGS-1:0]  busy;          // tags with a read
-    tag_t             next_tag;      // the search for a free tag starts here
+    logic [TAGS-1:0]  busy;           // tags with a read
+    tag_t             next_tag;       // the search for a free tag starts here
     logic [8:0]       tags_free;
-    logic             c_valid;       // a completion's word, with its record
+    logic             c_valid;        // a completion's word, with its record
     tag_t             c_tag;
     logic             c_first;
     logic             c_last;
@@ -155,25 +171,27 @@ module payload_fetch
     logic             c_poison;
     logic [12:0]      c_count;
     logic [6:0]       c_lower;
-    logic             fwd_valid;     // written in the clock before
+    logic             fwd_valid;      // written in the clock before
     tag_t             fwd_tag;
     record_t          fwd;
-    fate_e            t_fate;        // of the completion under way
+    fate_e            t_fate;         // of the completion under way
     slot_t            t_slot;
-    logic [7:0]       t_line;        // of its next word
-    logic             t_poison;      // counted as poisoned
+    logic [7:0]       t_line;         // of its next word
+    logic             t_poison;       // counted as poisoned
     logic [1:0]       bank_we;
     logic [31:0]      bank_waddr;
     word_t            bank_wdata;
-    logic [SLOTS-1:0] reads_low;     // reads that a slot waits for, 0 to 3
+    logic [SLOTS-1:0] reads_low;      // reads that a slot waits for, 0 to 3
     logic [SLOTS-1:0] reads_high;
-    logic [SLOTS-1:0] broken;        // a read of the slot has failed
+    logic [SLOTS-1:0] why_0;          // why a read of the slot has failed, 0 if none has
+    logic [SLOTS-1:0] why_1;
+    logic [SLOTS-1:0] why_2;
     logic             hand_valid;
+    logic             failed_valid;   // the same, but it has failed
     segment_t         hand;
+    logic [2:0]       failed_reason;
     logic             bad_valid;
     logic [2:0]       bad_reason;
-    logic             failed_valid;
-    qp_t              failed;
   } regs_t;
 
   localparam regs_t RESET = '{t_fate: Ignore, tags_free: 9'(TAGS), default: '0};
@@ -195,7 +213,7 @@ module payload_fetch
 
   record_t        due;
   logic           known;
-  logic           agrees;
+  logic    [ 2:0] reason;  // why it is refused, 0 if it is not
   logic           finishes;
   logic    [12:0] ends_at;  // from the start of the first word's line
   fate_e          fate;
@@ -203,18 +221,33 @@ module payload_fetch
   logic    [ 7:0] line;
   logic           stores;
   logic           poisoned;  // for the first time
-  logic           ends;  // the read, and with it its tag
+  logic           closes;  // the read, and with it its tag
   logic           renews;  // the record
   logic           refuses;
   logic           fails;  // the slot
+  logic    [ 2:0] bad;  // why
 
   assign due      = regs_q.fwd_valid && regs_q.fwd_tag == regs_q.c_tag ? regs_q.fwd
                                                                        : record_t'(tagr_rdata_i);
   assign known = 32'(regs_q.c_tag) < TAGS && regs_q.busy[regs_q.c_tag[TAG_BITS-1:0]];
   assign finishes = regs_q.c_bytes == due.left;
   assign ends_at = 13'(due.lower[5:0]) + regs_q.c_bytes;
-  assign agrees   = regs_q.c_count == due.left && regs_q.c_lower == due.lower
-      && regs_q.c_bytes != '0 && regs_q.c_bytes <= due.left && (finishes || ends_at[5:0] == '0);
+
+  always_comb begin
+    if (!known) begin
+      reason = BAD_TAG;
+    end else if (regs_q.c_status != '0) begin
+      reason = regs_q.c_status == COMPLETER_ABORT ? BAD_ABORT : BAD_REQUEST;
+    end else if (regs_q.c_count != due.left || regs_q.c_lower != due.lower) begin
+      reason = BAD_COUNT;
+    end else if (regs_q.c_bytes > due.left) begin
+      reason = BAD_LONG;
+    end else if (regs_q.c_bytes == '0 || !finishes && ends_at[5:0] != '0) begin
+      reason = BAD_SHORT;
+    end else begin
+      reason = '0;
+    end
+  end
 
   always_comb begin
     fate = regs_q.t_fate;
@@ -225,7 +258,7 @@ module payload_fetch
       line = due.line;
       if (!known) begin
         fate = Ignore;
-      end else if (regs_q.c_status != '0 || !agrees) begin
+      end else if (reason != '0) begin
         fate = Kill;
       end else begin
         fate = finishes ? Finish : Take;
@@ -235,10 +268,11 @@ module payload_fetch
 
   assign stores   = regs_q.c_valid && (fate == Take || fate == Finish);
   assign poisoned = stores && regs_q.c_poison && (regs_q.c_first || !regs_q.t_poison);
-  assign ends     = regs_q.c_valid && regs_q.c_last && (fate == Finish || fate == Kill);
+  assign closes   = regs_q.c_valid && regs_q.c_last && (fate == Finish || fate == Kill);
   assign renews   = regs_q.c_valid && regs_q.c_first && fate == Take;
   assign refuses  = regs_q.c_valid && regs_q.c_first && (fate == Ignore || fate == Kill);
   assign fails    = poisoned || refuses && fate == Kill;
+  assign bad      = poisoned ? BAD_POISON : reason;
 
   ////////////
   // Issue  //
@@ -253,6 +287,8 @@ module payload_fetch
   logic            takes;  // a segment
   logic [    13:0] span;  // from its first page's start to its end, and a page
   logic [     1:0] reads;  // that it needs
+  logic [    13:0] to_end;  // `span` of what is left of the segment under way
+  logic [     1:0] unmade;  // reads that it still has to make
 
   always_comb begin
     from_next = ~regs_q.busy & ({TAGS{1'b1}} << regs_q.next_tag);
@@ -264,21 +300,26 @@ module payload_fetch
     end
   end
 
-  assign issues    = regs_q.cur_valid && (!regs_q.rd_valid || rd_ready_i) && !renews;
-  assign to_page   = 14'd4096 - 14'(regs_q.cur_addr[11:0]);
-  assign size      = regs_q.cur_left < to_page ? regs_q.cur_left : to_page;
+  assign issues = regs_q.cur_valid && (!regs_q.rd_valid || rd_ready_i) && !renews;
+  assign to_page = 14'd4096 - 14'(regs_q.cur_addr[11:0]);
+  assign size = regs_q.cur_left < to_page ? regs_q.cur_left : to_page;
+  assign to_end = 14'(regs_q.cur_addr[11:0]) + regs_q.cur_left + 14'd4095;
+  assign unmade = regs_q.cur_valid ? 2'(to_end >> 12) : 2'd0;
   assign completes = issues && size == regs_q.cur_left;
-  assign takes     = seg_valid_i && seg_ready_o;
-  assign span      = 14'(seg_i.laddr[11:0]) + seg_i.len + 14'd4095;
-  assign reads     = seg_i.len == '0 ? 2'd0 : 2'(span >> 12);
+  assign takes = seg_valid_i && seg_ready_o;
+  assign span = 14'(seg_i.laddr[11:0]) + seg_i.len + 14'd4095;
+  assign reads = seg_i.len == '0 ? 2'd0 : 2'(span >> 12);
 
   /////////////
   // Outputs //
   /////////////
 
-  record_t renewed;
-  record_t opened;
-  logic    head_waits;
+  record_t       renewed;
+  record_t       opened;
+  logic          head_waits;
+  logic    [2:0] why;  // a read of the head has failed
+  logic          ends;  // the head is not handed on
+  logic          head_room;
 
   assign renewed = '{
           slot: due.slot,
@@ -297,7 +338,15 @@ module payload_fetch
 
   assign seg_ready_o = (regs_q.tags_free >= 9'd3 || seg_i.len == '0)
       && (!regs_q.cur_valid || completes) && (!regs_q.ord_valid || ord_ready_i);
-  assign head_ready_o = head_valid_i && !head_waits && (!regs_q.hand_valid || hand_ready_i);
+  assign why = {
+    regs_q.why_2[head_i.slot[SLOT_BITS-1:0]],
+    regs_q.why_1[head_i.slot[SLOT_BITS-1:0]],
+    regs_q.why_0[head_i.slot[SLOT_BITS-1:0]]
+  };
+  assign ends = why != '0 || dead_i[head_i.qp];
+  assign head_room = (!regs_q.hand_valid || hand_ready_i)
+      && (!regs_q.failed_valid || failed_ready_i);
+  assign head_ready_o = head_valid_i && !head_waits && head_room;
 
   assign tagr_we_o = renews || issues;
   assign tagr_waddr_o = renews ? 32'(regs_q.c_tag) : issues ? 32'(tag) : '0;
@@ -320,7 +369,8 @@ module payload_fetch
   assign bad_valid_o = regs_q.bad_valid;
   assign bad_reason_o = regs_q.bad_reason;
   assign failed_valid_o = regs_q.failed_valid;
-  assign failed_o = regs_q.failed;
+  assign failed_o = regs_q.hand;
+  assign failed_reason_o = regs_q.failed_reason;
 
   ////////////////
   // Next state //
@@ -359,7 +409,7 @@ module payload_fetch
         regs_d.cur_line  = '0;
       end
     end
-    regs_d.tags_free = regs_q.tags_free + 9'(ends) - (takes ? 9'(reads) : 9'd0);
+    regs_d.tags_free = regs_q.tags_free + 9'(closes) - (takes ? 9'(reads) : 9'd0);
 
     // Completion
     regs_d.c_valid   = cpl_valid_i;
@@ -390,44 +440,49 @@ module payload_fetch
       regs_d.bank_waddr = {16'b0, slot, 6'b0} + 32'(slot) + 32'(line[7:1]);
       regs_d.bank_wdata = regs_q.c_data;
     end
-    if (ends) begin
+    if (closes) begin
       regs_d.busy[regs_q.c_tag[TAG_BITS-1:0]] = 1'b0;
     end
 
     // Slots
-    if (ends) begin
+    if (closes) begin
       regs_d.reads_low[slot[SLOT_BITS-1:0]] = !regs_q.reads_low[slot[SLOT_BITS-1:0]];
       regs_d.reads_high[slot[SLOT_BITS-1:0]] = regs_q.reads_low[slot[SLOT_BITS-1:0]]
           && regs_q.reads_high[slot[SLOT_BITS-1:0]];
     end
-    if (fails) begin
-      regs_d.broken[slot[SLOT_BITS-1:0]] = 1'b1;
+    if (fails && !regs_q.why_0[slot[SLOT_BITS-1:0]] && !regs_q.why_1[slot[SLOT_BITS-1:0]]
+        && !regs_q.why_2[slot[SLOT_BITS-1:0]]) begin
+      regs_d.why_0[slot[SLOT_BITS-1:0]] = bad[0];
+      regs_d.why_1[slot[SLOT_BITS-1:0]] = bad[1];
+      regs_d.why_2[slot[SLOT_BITS-1:0]] = bad[2];
     end
     if (takes) begin
       regs_d.reads_low[seg_i.slot[SLOT_BITS-1:0]]  = reads[0];
       regs_d.reads_high[seg_i.slot[SLOT_BITS-1:0]] = reads[1];
-      regs_d.broken[seg_i.slot[SLOT_BITS-1:0]]     = 1'b0;
+      regs_d.why_0[seg_i.slot[SLOT_BITS-1:0]]      = 1'b0;
+      regs_d.why_1[seg_i.slot[SLOT_BITS-1:0]]      = 1'b0;
+      regs_d.why_2[seg_i.slot[SLOT_BITS-1:0]]      = 1'b0;
     end
 
     // Hand-off
     if (hand_ready_i) begin
       regs_d.hand_valid = 1'b0;
     end
-    regs_d.failed_valid = 1'b0;
+    if (failed_ready_i) begin
+      regs_d.failed_valid = 1'b0;
+    end
     if (head_ready_o) begin
-      if (regs_q.broken[head_i.slot[SLOT_BITS-1:0]]) begin
-        regs_d.failed_valid = 1'b1;
-        regs_d.failed       = head_i.qp;
-      end else begin
-        regs_d.hand_valid = 1'b1;
-        regs_d.hand       = head_i;
+      regs_d.hand_valid   = !ends;
+      regs_d.failed_valid = ends;
+      regs_d.hand         = head_i;
+      if (ends) begin
+        regs_d.failed_reason = why;
       end
     end
 
     regs_d.bad_valid = refuses || poisoned;
     if (refuses || poisoned) begin
-      regs_d.bad_reason = poisoned ? BAD_POISON : !known ? BAD_TAG
-          : regs_q.c_status != '0 ? BAD_STATUS : BAD_COUNT;
+      regs_d.bad_reason = bad;
     end
   end
 
@@ -440,6 +495,11 @@ module payload_fetch
   `ASSERT(ReadStable_A, rd_valid_o && !rd_ready_i |=> $stable({rd_addr_o, rd_len_o, rd_tag_o}))
   `ASSERT(OrderWaits_A, ord_valid_o && !ord_ready_i |=> ord_valid_o && $stable(ord_o))
   `ASSERT(HandWaits_A, hand_valid_o && !hand_ready_i |=> hand_valid_o && $stable(hand_o))
+  `ASSERT(FailedWaits_A, failed_valid_o && !failed_ready_i |=> failed_valid_o && $stable
+                         ({failed_o, failed_reason_o}))
+  `ASSERT(OneWay_A, !(hand_valid_o && failed_valid_o))
+  // PCI-8: every tag is free, with a read, or kept for one that the segment still has to make.
+  `ASSERT(Tags_A, 32'(regs_q.tags_free) + $countones(regs_q.busy) + 32'(unmade) == TAGS)
   // PCI-5: no read crosses a page.
   `ASSERT(OnePage_A, rd_valid_o |-> 13'(rd_addr_o[11:0]) + rd_len_o <= 13'd4096)
   // A read that is made has a free tag.

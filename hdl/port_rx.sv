@@ -1,6 +1,6 @@
 // Port, receive side: checks frames and cuts their payload into words of 64 B.
 //
-// Twin of rtl-model/src/port_rx.rs. RX-1 (FCS, length). Latency 2 clocks from a beat to its first
+// Twin of rtl-model/src/port_rx.rs. RX-1 (FCS, length), PKT-1 (ICRC). Latency 2 clocks from a beat to its first
 // word, and from a frame's last beat to its frame event when no word waits; one word a clock. The
 // frame event comes with the frame's last word, at most one a clock. Frames at up to 496 Gbps are
 // sustained at every size, single-beat ones one a clock.
@@ -10,7 +10,10 @@
 // also the last, two from each other full beat, up to three from the last one. A first beat takes
 // no clock of its own behind a last one. The last word's bytes past the payload are zero.
 //
-// Borders: frames of cfg_data_hdr + 4 and one byte more; FCS split over two beats; 1, 2 and 3 words
+// With cfg_icrc the last 8 B are no payload: an ICRC, which is checked, and the FCS. Frames that have
+// none (PFC's, trimmed ones) are too short to have payload. A frame below 58 B has no right ICRC.
+//
+// Borders: frames of cfg_data_hdr + 4 (+ 8) and one byte more; FCS split over two beats; 1, 2 and 3 words
 // from a last beat; payload a multiple of 64; 8,192 B of payload and more; length at its limit.
 //
 // Whatever arrives: beats before a first one are passed over. A first beat inside a frame ends that
@@ -18,6 +21,8 @@
 // spoils the frame, and no more words come from it. After 8,192 B no more words come. More beats at
 // a time than a link brings are lost, with the rest of their frame. More than 128 bytes count as
 // 128. `frame_words` counts the words that came.
+//
+// It is longer than a module should be: read-out of one frame and arrival of the next share a queue.
 
 `include "assert.svh"
 
@@ -37,6 +42,7 @@ module port_rx
 
   // Level, from csr: bytes before a data packet's payload, 64 to 125
   input logic [6:0] cfg_data_hdr_i,
+  input logic       cfg_icrc_i,      // ICRCEnable; then cfg_data_hdr is 121 at most
 
   // Words of payload, to ingress_pool
   output logic  word_valid_o,
@@ -44,9 +50,10 @@ module port_rx
 
   // Frames, to packet_parse
   output logic         frame_valid_o,
-  output logic [831:0] frame_hdr_o,     // of its first beat, zero past the end
-  output len_t         frame_len_o,     // stays at 16,383
+  output logic [831:0] frame_hdr_o,      // of its first beat, zero past the end
+  output len_t         frame_len_o,      // stays at 16,383
   output logic         frame_fcs_ok_o,
+  output logic         frame_icrc_ok_o,  // or cfg_icrc is clear
   output logic [  7:0] frame_words_o
 );
 
@@ -61,27 +68,30 @@ module port_rx
     logic       sop;
     logic       eop;
     logic       good;    // the last beat of a frame with the right FCS
+    logic       icrc;    // and with the right ICRC, or cfg_icrc is clear
     logic       spoilt;  // no words from this beat
     logic [7:0] bytes;
   } tag_t;
 
   typedef struct {
     // Arrival
-    logic         open;          // inside a frame
-    logic         spoilt;        // one of its beats was not full
-    crc_t         crc;           // over its beats so far
+    logic         open;           // inside a frame
+    logic         spoilt;         // one of its beats was not full
+    crc_t         crc;            // over its beats so far
+    crc_t         icrc;           // the same for the ICRC
+    logic [23:0]  last;           // the last 3 bytes of the beat before
     // Queue
-    beat_t        beats[4];      // zero past their bytes
+    beat_t        beats[4];       // zero past their bytes
     tag_t         tags[4];
     logic [1:0]   head;
     logic [2:0]   count;
     // Read-out
-    logic         reading;       // a frame
-    logic [1:0]   step;          // words read out of this beat
+    logic         reading;        // a frame
+    logic [1:0]   step;           // words read out of this beat
     len_t         len;
     logic [7:0]   words;
     logic [831:0] hdr;
-    word_t        carry;         // second half of the beat before
+    word_t        carry;          // second half of the beat before
     // Words and frames
     logic         word_valid;
     word_t        word_data;
@@ -89,6 +99,7 @@ module port_rx
     logic [831:0] frame_hdr;
     len_t         frame_len;
     logic         frame_fcs_ok;
+    logic         frame_icrc_ok;
     logic [7:0]   frame_words;
   } regs_t;
 
@@ -116,6 +127,7 @@ module port_rx
   assign frame_hdr_o = regs_q.frame_hdr;
   assign frame_len_o = regs_q.frame_len;
   assign frame_fcs_ok_o = regs_q.frame_fcs_ok;
+  assign frame_icrc_ok_o = regs_q.frame_icrc_ok;
   assign frame_words_o = regs_q.frame_words;
 
   ////////////////
@@ -136,9 +148,14 @@ module port_rx
   logic       spoils;
   logic [1:0] free;  // the queue's first free place
   crc_t       crc;
-  assign bytes  = wire_bytes_i > 8'd128 ? 8'd128 : wire_bytes_i;
-  assign free   = regs_q.head + regs_q.count[1:0];
-  assign take   = wire_valid_i && (wire_sop_i || regs_q.open);
+  crc_t       icrc;
+  crc_t       fcs;  // the frame's last 4 bytes
+  logic       stub;  // it ends before BTH does
+  assign stub = wire_sop_i && bytes < 8'd58;
+  assign fcs = 32'({wire_data_i, regs_q.last} >> {bytes - 8'd1, 3'd0});
+  assign bytes = wire_bytes_i > 8'd128 ? 8'd128 : wire_bytes_i;
+  assign free = regs_q.head + regs_q.count[1:0];
+  assign take = wire_valid_i && (wire_sop_i || regs_q.open);
   assign spoils = (!wire_sop_i && regs_q.spoilt) || (wire_eop_i ? bytes == 8'd0 : bytes != 8'd128);
 
   // Read-out
@@ -150,13 +167,15 @@ module port_rx
   logic [7:0] base;  // words of the frame before this beat
   logic [1:0] some;  // of the wanted ones, those within the limit
   logic [5:0] tail;  // bytes in the frame's last word, 0 for 64
+  logic [7:0] trailer;  // bytes behind the payload
   logic       done;
   logic [1:0] pops;
   assign shift       = cfg_data_hdr_i[5:0];
   assign tag         = regs_q.tags[regs_q.head];
   assign next_at     = regs_q.head + 2'd1;
   assign next_begins = regs_q.tags[next_at].sop && !regs_q.tags[next_at].eop;
-  assign tail        = tag.bytes[5:0] - 6'd4 - shift;
+  assign trailer     = cfg_icrc_i ? 8'd8 : 8'd4;
+  assign tail        = tag.bytes[5:0] - trailer[5:0] - shift;
 
   always_comb begin
     wanted = 8'd0;
@@ -165,8 +184,8 @@ module port_rx
     end else if (!tag.eop) begin
       wanted = tag.sop ? 8'd0 : 8'd2;
     end else if (!tag.sop) begin
-      wanted = (8'd123 + tag.bytes - 8'(shift)) >> 6;
-    end else if (tag.bytes > 8'd68 + 8'(shift)) begin
+      wanted = (8'd127 - trailer + tag.bytes - 8'(shift)) >> 6;
+    end else if (tag.bytes > 8'd64 + trailer + 8'(shift)) begin
       wanted = 8'd1;
     end
     // `words` moves with every word, `step` as well: the beat began at their difference.
@@ -179,6 +198,7 @@ module port_rx
   always_comb begin
     regs_d = regs_q;
     crc    = '0;
+    icrc   = '0;
     pops   = 2'd0;
 
     // Arrival: check, and put into the queue.
@@ -195,12 +215,23 @@ module port_rx
         if (!wire_eop_i) begin
           regs_d.crc = crc;
         end
+        if (cfg_icrc_i) begin
+          // The register over the whole frame, less the zeros and the FCS.
+          icrc = wire_sop_i ? fcs_beat(ICRC_INIT, icrc_beat(regs_d.beats[free])) :
+              fcs_beat(regs_q.icrc, regs_d.beats[free]);
+          if (!wire_eop_i) begin
+            regs_d.last = wire_data_i[1023:1000];
+            regs_d.icrc = icrc;
+          end
+          icrc = fcs_undo(fcs_undo(icrc, 7'(8'd128 - bytes)), 7'd4) ^ fcs;
+        end
       end
       regs_d.spoilt = spoils;
       regs_d.tags[free] = '{
           sop: wire_sop_i,
           eop: wire_eop_i,
           good: wire_eop_i && !spoils && fcs_good(crc, 7'(8'd128 - bytes)),
+          icrc: !cfg_icrc_i || (wire_eop_i && !spoils && !stub && icrc == FCS_RESIDUE),
           spoilt: spoils,
           bytes: bytes
       };
@@ -212,12 +243,13 @@ module port_rx
     if (regs_q.count != 3'd0) begin
       if (tag.sop && regs_q.reading) begin
         // The frame before never ended.
-        regs_d.reading      = 1'b0;
-        regs_d.frame_valid  = 1'b1;
-        regs_d.frame_hdr    = regs_q.hdr;
-        regs_d.frame_len    = regs_q.len;
-        regs_d.frame_fcs_ok = 1'b0;
-        regs_d.frame_words  = regs_q.words;
+        regs_d.reading       = 1'b0;
+        regs_d.frame_valid   = 1'b1;
+        regs_d.frame_hdr     = regs_q.hdr;
+        regs_d.frame_len     = regs_q.len;
+        regs_d.frame_fcs_ok  = 1'b0;
+        regs_d.frame_icrc_ok = !cfg_icrc_i;
+        regs_d.frame_words   = regs_q.words;
       end else begin
         if (some != 2'd0) begin
           if (tag.sop || regs_q.step == 2'd2) begin
@@ -248,6 +280,7 @@ module port_rx
             regs_d.frame_hdr    = regs_d.hdr;
             regs_d.frame_len    = regs_d.len;
             regs_d.frame_fcs_ok = tag.good;
+            regs_d.frame_icrc_ok = tag.icrc;
             regs_d.frame_words  = regs_d.words;
             // The next frame's first beat has no word: it goes along.
             if (regs_q.count > 3'd1 && next_begins) begin
@@ -270,8 +303,9 @@ module port_rx
   // Contract //
   //////////////
 
-  // A level that data can begin at: its word is past the first one, and no FCS comes before it.
-  `ASSERT(DataHdrInRange_A, cfg_data_hdr_i >= 64 && cfg_data_hdr_i <= 125)
+  // A level that data can begin at: its word is past the first one, and no word holds a byte of the
+  // trailer before the last beat.
+  `ASSERT(DataHdrInRange_A, cfg_data_hdr_i >= 64 && 8'(cfg_data_hdr_i) + trailer <= 129)
   // Nothing but the rest of a frame is in the queue.
   `ASSERT(QueueBeginsFrame_A, regs_q.count != 0 && !regs_q.reading |-> tag.sop)
   `ASSERT(QueueFits_A, regs_q.count <= BEATS)

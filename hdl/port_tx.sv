@@ -1,4 +1,4 @@
-// Port, transmit side: turns frames into beats of 128 B on the wire, with payload and FCS.
+// Port, transmit side: turns frames into beats of 128 B on the wire, with payload, ICRC and FCS.
 //
 // Twin of rtl-model/src/port_tx.rs. PKT-1, PKT-2. Latency L = 3 clocks: the last beat comes exactly
 // 3 clocks after the end event; its full beats come 4, 6, 8, … clocks after its start event.
@@ -11,12 +11,17 @@
 // (row out), join (words in: shift, mask, header), sum (CRC), wire. The last beat waits in the sum
 // stage for its end.
 //
+// With cfg_icrc an IPv4 frame has an ICRC before its FCS, made in the join stage; any other frame,
+// PFC's above all, has none.
+//
 // Borders: no payload; FCS over two beats (frame of 128 n + 1 … 3 B) or alone in the last one
-// (128 n + 4 B); off 0 and 63; off - hdr_len either side of -64 (which bank comes first); 8,192 B
+// (128 n + 4 B), and so for the ICRC (128 n + 5 … 8 B); off 0 and 63; off - hdr_len either side of -64 (which bank comes first); 8,192 B
 // of payload; frames back to back with one clock between start and end.
 //
 // Choices: a frame with payload has hdr_len > off (every data header is longer than a word). What
 // follows the header of a frame without `data` is zero. `wire_back` is zero on all but last beats.
+//
+// It is longer than a module should be: three stages carry the same fields, which are named thrice.
 
 `include "assert.svh"
 
@@ -32,6 +37,9 @@ module port_tx
   input frame_t tx_i,
   input logic   end_valid_i,
   input rate_t  end_back_i,
+
+  // Level, from csr: ICRCEnable
+  input logic cfg_icrc_i,
 
   // Replay payload, two banks of words
   output logic  [ 1:0] bank_re_o,
@@ -66,6 +74,7 @@ module port_tx
     len_t         read_left;     // bytes of the frame from this beat on
     logic [831:0] read_hdr;
     logic [6:0]   read_hdr_len;
+    logic         read_icrc;     // the frame has an ICRC
     logic         read_payload;  // bytes follow the header from the slot
     logic         read_odd;      // a pair begins with an odd word: in bank 1, one row back
     logic [5:0]   read_shift;    // where the beat begins in its residue
@@ -78,12 +87,14 @@ module port_tx
     len_t         join_left;
     logic [831:0] join_hdr;
     logic [6:0]   join_hdr_len;
+    logic         join_icrc;
     logic         join_payload;
     logic         join_odd;
     logic [5:0]   join_shift;
     logic         join_data;
     slot_t        join_slot;
     word_t        residue;       // second word of the pair before
+    crc_t         icrc;          // over the frame's bytes before this beat
     // Sum stage
     logic         sum_valid;
     logic         sum_sop;
@@ -125,11 +136,16 @@ module port_tx
   // Outputs //
   /////////////
 
+  // Bytes behind a frame's payload: FCS, and ICRC if it has one.
+  function automatic len_t trailer(logic icrc);
+    return icrc ? 14'd8 : 14'd4;
+  endfunction
+
   logic issue;  // the read stage's beat moves on
   assign issue = regs_q.read_valid && !regs_q.read_wait;
 
   logic read;  // and some of its bytes come from the slot
-  assign read = issue && regs_q.read_payload && regs_q.read_left > 14'd4;
+  assign read = issue && regs_q.read_payload && regs_q.read_left > trailer(regs_q.read_icrc);
 
   // The first pair of a frame that begins with an odd word has none there: it lies in the header.
   assign bank_re_o = {read && !(regs_q.read_odd && regs_q.read_sop), read};
@@ -152,11 +168,12 @@ module port_tx
   ////////////////
 
   localparam beat_t ONES = '1;
+  localparam logic [15:0] IPV4 = 16'h0008;  // EtherType, as the bytes come
 
-  // How many of a beat's bytes come before the FCS, with `left` bytes from this beat on.
-  function automatic logic [7:0] before_fcs(len_t left);
-    if (left >= 14'd132) return 8'd128;
-    return left > 14'd4 ? 8'(left - 14'd4) : 8'd0;
+  // How many of a beat's bytes come before a trailer, with `left` bytes from this beat on.
+  function automatic logic [7:0] ahead(len_t left, len_t bytes);
+    if (left >= 14'd128 + bytes) return 8'd128;
+    return left > bytes ? 8'(left - bytes) : 8'd0;
   endfunction
 
   logic [7:0] lead;  // bytes from start of payload back to start of its slot, when positive
@@ -170,8 +187,11 @@ module port_tx
 
   logic [7:0] join_size;
   logic [7:0] sum_size;
-  assign join_size = before_fcs(regs_q.join_left);
-  assign sum_size  = before_fcs(regs_q.sum_left);
+  assign join_size = ahead(regs_q.join_left, trailer(regs_q.join_icrc));
+  assign sum_size  = ahead(regs_q.sum_left, 14'd4);
+
+  logic icrc;  // the frame that starts has one
+  assign icrc = cfg_icrc_i && tx_i.hdr[8*12+:16] == IPV4;
 
   // Wide values are made in their register, so that nothing wide moves while nothing happens.
   always_comb begin
@@ -193,7 +213,8 @@ module port_tx
       regs_d.read_left    = tx_i.len;
       regs_d.read_hdr     = tx_i.hdr;
       regs_d.read_hdr_len = tx_i.hdr_len;
-      regs_d.read_payload = tx_i.data && tx_i.len > 14'(tx_i.hdr_len) + 14'd4;
+      regs_d.read_icrc    = icrc;
+      regs_d.read_payload = tx_i.data && tx_i.len > 14'(tx_i.hdr_len) + trailer(icrc);
       regs_d.read_odd     = lead > 8'd64;
       regs_d.read_shift   = -lead[5:0];
       regs_d.read_row     = {1'b0, tx_i.slot, 6'd0} + 17'(tx_i.slot);
@@ -207,6 +228,7 @@ module port_tx
       regs_d.join_sop     = regs_q.read_sop;
       regs_d.join_left    = regs_q.read_left;
       regs_d.join_hdr_len = regs_q.read_hdr_len;
+      regs_d.join_icrc    = regs_q.read_icrc;
       regs_d.join_payload = regs_q.read_payload;
       regs_d.join_odd     = regs_q.read_odd;
       regs_d.join_shift   = regs_q.read_shift;
@@ -233,6 +255,19 @@ module port_tx
       if (regs_q.join_sop) begin
         regs_d.sum_beat &= ONES << {regs_q.join_hdr_len, 3'd0};
         regs_d.sum_beat |= {192'd0, regs_q.join_hdr} & ~(ONES << {regs_q.join_hdr_len, 3'd0});
+      end
+      if (regs_q.join_icrc) begin
+        // Its first bytes may go with one beat and the rest with the next.
+        if (join_size != 8'd0) begin
+          regs_d.icrc = regs_q.join_sop ? fcs_beat(ICRC_INIT, icrc_beat(regs_d.sum_beat)) :
+              fcs_beat(regs_q.icrc, regs_d.sum_beat);
+          if (join_size < 8'd128) begin
+            regs_d.icrc = fcs_undo(regs_d.icrc, 7'(8'd128 - join_size));
+            regs_d.sum_beat |= {992'd0, ~regs_d.icrc} << {join_size, 3'd0};
+          end
+        end else if (regs_q.join_left > 14'd4) begin
+          regs_d.sum_beat[31:0] = ~regs_q.icrc >> {4'd8 - regs_q.join_left[3:0], 3'd0};
+        end
       end
       regs_d.sum_sop  = regs_q.join_sop;
       regs_d.sum_left = regs_q.join_left;
@@ -280,7 +315,8 @@ module port_tx
   // A frame starts when the one before it has been read.
   `ASSERT(StartFindsRoom_A, tx_valid_i |-> !regs_q.read_valid || issue && regs_q.read_left <= 128)
   // Its header fits its length, and its payload does not begin past the header's first word.
-  `ASSERT(FrameFits_A, tx_valid_i |-> tx_i.len >= 14'(tx_i.hdr_len) + 14'd4 && tx_i.hdr_len <= 104)
+  `ASSERT(FrameFits_A, tx_valid_i |-> tx_i.len >= 14'(tx_i.hdr_len) + trailer(icrc
+                       ) && tx_i.hdr_len <= 104)
   `ASSERT(HeaderBeforePayload_A, tx_valid_i && tx_i.data |-> tx_i.hdr_len > 7'(tx_i.off))
   // The last beat is there when its end has come.
   `ASSERT(EndFindsLastBeat_A, regs_q.end2_valid |-> regs_q.sum_valid && sum_eop)

@@ -225,3 +225,14 @@ mod tests {
         Table::parse("t.txt", "# a | c\n1 |\n");
     }
 }
+
+/// ICRC of an IP datagram by its definition: the CRC-32 of 8 bytes of ones and the datagram, with
+/// what routers may change as ones (PKT-1).
+pub fn icrc_of(datagram: &[u8]) -> [u8; 4] {
+    let mut bytes = vec![0xff; 8];
+    bytes.extend(datagram);
+    for at in [1, 8, 10, 11, 26, 27, 32] {
+        bytes[8 + at] = 0xff;
+    }
+    crc32fast::hash(&bytes).to_le_bytes()
+}

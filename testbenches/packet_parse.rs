@@ -48,6 +48,7 @@ fn input(bytes: &[u8], len: u16, fcs_ok: bool) -> Inputs {
         frame_hdr: Wide::from_bytes(&bytes[..cut]),
         frame_len: len,
         frame_fcs_ok: fcs_ok,
+        frame_icrc_ok: true,
         frame_words: len.saturating_sub(78).div_ceil(64).min(128) as u8,
         ..settings()
     }
@@ -147,7 +148,9 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
         None if trimmed => Kind::Trimmed,
         None => Kind::Data,
     };
-    let extra = i.frame_len - 58;
+    let icrc = if i.cfg_icrc && kind != Kind::Trimmed { 4 } else { 0 };
+    check(i.frame_len >= 58 + icrc, Drop::Length)?;
+    let extra = i.frame_len - 58 - icrc;
     let right = match (kind, control) {
         (_, Some(n)) => extra == CONTROL[n].1,
         (Kind::Trimmed, _) => extra == 4,
@@ -155,6 +158,7 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
     };
     let agree = ip.total_len() == i.frame_len - 18 && udp.length() == ip.total_len() - 20;
     check(right && agree, Drop::Length)?;
+    check(i.frame_icrc_ok || kind == Kind::Trimmed, Drop::Icrc)?;
     let be = |at: usize, n: usize| b[at..at + n].iter().fold(0, |v, x| v << 8 | u64::from(*x));
     let data = kind == Kind::Data;
     let ctrl = control.map_or(0, |n| usize::from(CONTROL[n].1).min(28));
@@ -326,7 +330,8 @@ fn any(rng: &mut Rng) -> Inputs {
     };
     let dscp = rng.pick(&DSCPS);
     let trimmed = !control && rng.percent(80) && [12, 16].contains(&dscp);
-    let len = if trimmed { 62 } else { len };
+    let icrc = rng.percent(50);
+    let len = if trimmed { 62 } else { len + if icrc { 4 } else { 0 } };
     let len = if rng.percent(20) { len + rng.below(3) as u16 - 1 } else { len };
     let mut bytes = frame(opcode, dscp, rng.below(4) as u8, len, rng);
     if rng.percent(5) {
@@ -341,7 +346,11 @@ fn any(rng: &mut Rng) -> Inputs {
         }
     }
     let len = if rng.percent(10) { rng.pick(&[0, 57, 58, 61, 62, 63, 64, len + 1]) } else { len };
-    Inputs { cfg_charge_less: rng.pick(&[0, 18]), ..input(&bytes, len, rng.percent(95)) }
+    let mut i = input(&bytes, len, rng.percent(95));
+    i.cfg_charge_less = rng.pick(&[0, 18]);
+    i.cfg_icrc = icrc;
+    i.frame_icrc_ok = !icrc || rng.percent(90);
+    i
 }
 
 #[test]
@@ -372,7 +381,7 @@ fn random_traffic_agrees_with_the_oracle() -> Result<(), Mismatch> {
             }
         }
     }
-    assert_eq!(seen.len(), 6 + 10 + 2, "every kind, every reason, PFC and nothing: {seen:?}");
+    assert_eq!(seen.len(), 6 + 11 + 2, "every kind, every reason, PFC and nothing: {seen:?}");
     reached.check();
     Ok(())
 }

@@ -3,8 +3,10 @@
 
 use std::collections::VecDeque;
 
+use rtl_model::image::Wide;
 use rtl_model::payload_fetch::{
-    BAD_COUNT, BAD_POISON, BAD_STATUS, BAD_TAG, Inputs, Outputs, Record, Regs, SLOT_ROWS,
+    BAD_ABORT, BAD_COUNT, BAD_LONG, BAD_POISON, BAD_REQUEST, BAD_SHORT, BAD_TAG, Inputs, Outputs,
+    Record, Regs, SLOT_ROWS,
 };
 use rtl_model::ram_1r1w::Ram;
 use rtl_model::types::{Psn, Segment, Word};
@@ -23,7 +25,7 @@ const LENGTHS: [u16; 13] = [0, 0, 1, 3, 4, 63, 64, 65, 4095, 4096, 4097, 8191, 8
 const OFFSETS: [u64; 10] = [0x000, 0x000, 0x001, 0x03f, 0x040, 0x07f, 0x800, 0xfc0, 0xffe, 0xfff];
 
 /// Percentages of clocks with a segment, with a completion's next word, and in which `tlp_engine`,
-/// the order FIFO and `packet_build` are ready.
+/// the order FIFO and `packet_build` are ready; who ends what has failed is as `packet_build`.
 const PACES: [[u64; 5]; 5] = [
     [100, 100, 100, 100, 100],
     [100, 75, 75, 75, 75],
@@ -76,28 +78,37 @@ enum Fault {
     Lower,
     Long,
     OffLine,
+    Empty,
     Poison,
     LatePoison,
     Status,
 }
 
-const FAULTS: [Fault; 8] = [
+const FAULTS: [Fault; 9] = [
     Fault::Tag,
     Fault::Count,
     Fault::Lower,
     Fault::Long,
     Fault::OffLine,
+    Fault::Empty,
     Fault::Poison,
     Fault::LatePoison,
     Fault::Status,
 ];
+
+/// The reason by the status, 1 to 7: whatever has no name is an unsupported request.
+const OF_STATUS: [u8; 8] =
+    [0, BAD_REQUEST, BAD_REQUEST, BAD_REQUEST, BAD_ABORT, BAD_REQUEST, BAD_REQUEST, BAD_REQUEST];
 
 /// A segment on its way.
 struct Flight {
     seg: Segment,
     /// Reads not yet made.
     reads: VecDeque<(u64, u16)>,
-    failed: bool,
+    /// The reason of its first bad completion.
+    failed: Option<u8>,
+    /// QP-6: its QP had ended when its turn came.
+    dead: bool,
 }
 
 struct Bench {
@@ -116,6 +127,8 @@ struct Bench {
     next_read: usize,
     open: Vec<Read>,
     words: VecDeque<CplWord>,
+    /// QPs that have ended.
+    dead: Wide<4>,
     faults: u64,
     counted: Vec<u8>,
     caused: Vec<u8>,
@@ -146,6 +159,7 @@ impl Bench {
             next_read: 0,
             open: Vec::new(),
             words: VecDeque::new(),
+            dead: Wide::ZERO,
             faults: 0,
             counted: Vec::new(),
             caused: Vec::new(),
@@ -236,17 +250,25 @@ impl Bench {
         match fault {
             Fault::Count => count = rng.pick(&[left - 1, left + 1, 0, 4096 ^ left]),
             Fault::Lower => lower ^= rng.pick(&[1, 4, 64]),
-            Fault::Long => claim = left + rng.pick(&[1, 4]),
+            Fault::Long => {
+                claim = left + rng.pick(&[1, 4]);
+                reason = Some(BAD_LONG);
+            }
+            Fault::Empty => {
+                claim = 0;
+                reason = Some(BAD_SHORT);
+            }
             Fault::OffLine if bytes > 1 => {
                 claim = bytes - 1;
+                reason = Some(BAD_SHORT);
                 if (addr + u64::from(claim)) % 64 == 0 {
                     reason = None;
                 }
             }
             Fault::Poison | Fault::LatePoison => reason = Some(BAD_POISON),
             Fault::Status => {
-                status = rng.pick(&[1, 2, 4]);
-                reason = Some(BAD_STATUS);
+                status = rng.between(1, 7) as u8;
+                reason = Some(OF_STATUS[usize::from(status)]);
             }
             _ => reason = None,
         }
@@ -255,7 +277,7 @@ impl Bench {
             claim = bytes;
         }
         let words = match fault {
-            Fault::Status => 1,
+            Fault::Status | Fault::Empty => 1,
             _ => (addr % 64 + u64::from(bytes)).div_ceil(64),
         };
         for w in 0..words {
@@ -275,7 +297,7 @@ impl Bench {
         if let Some(reason) = reason {
             self.caused.push(reason);
             let first = self.first;
-            self.flights[flight - first].failed = true;
+            self.flights[flight - first].failed.get_or_insert(reason);
         }
         let ends = reason.is_some_and(|r| r != BAD_POISON);
         self.open[n].addr += u64::from(bytes);
@@ -314,7 +336,9 @@ impl Bench {
             head_valid: !self.order.is_empty(),
             head: self.order.front().copied().unwrap_or_default(),
             hand_ready: hand,
+            failed_ready: hand,
             tagr_rdata: self.tagr.rdata,
+            dead: self.dead,
         })?;
         if out.tagr_re {
             self.tagr.read(out.tagr_raddr);
@@ -332,8 +356,12 @@ impl Bench {
                 out.bank_wdata.to_bytes(&mut bank[out.bank_waddr as usize]);
             }
         }
-        if out.head_ready {
-            self.order.pop_front();
+        if out.head_ready
+            && let Some(head) = self.order.pop_front()
+        {
+            let dead = self.dead.0[usize::from(head.qp / 64)] >> (head.qp % 64) & 1 == 1;
+            let flight = self.flights.iter_mut().find(|f| f.seg == head);
+            flight.expect("on its way").dead = dead;
         }
         if out.ord_valid && ord {
             self.order.push_back(out.ord);
@@ -355,22 +383,23 @@ impl Bench {
             && let Some(seg) = self.seg.take()
         {
             let reads = reads(seg.laddr, seg.len).into();
-            self.flights.push_back(Flight { seg, reads, failed: false });
+            self.flights.push_back(Flight { seg, reads, failed: None, dead: false });
             self.taken += 1;
         }
         if out.bad_valid {
             self.counted.push(out.bad_reason);
         }
-        if out.failed_valid {
+        if out.failed_valid && hand {
             let flight = self.leave();
-            assert!(flight.failed, "a segment fails that had no fault");
-            assert_eq!(out.failed, flight.seg.qp);
+            assert_eq!(out.failed, flight.seg, "PCI-8: in its turn");
+            let reason = flight.failed.or(flight.dead.then_some(0));
+            assert_eq!(Some(out.failed_reason), reason, "PCI-8: the reason that came first");
             self.failed += 1;
         }
         if out.hand_valid && hand {
-            // A failed one behind it may already have had its turn: order is that of the queue.
             let flight = self.leave();
-            assert!(!flight.failed, "a segment is handed on that has a fault");
+            assert_eq!(flight.failed, None, "a segment is handed on that has a fault");
+            assert!(!flight.dead, "QP-6: a segment is handed on whose QP has ended");
             assert_eq!(out.hand, flight.seg, "PCI-1: hand-off in issue order");
             self.handed += 1;
             assert_eq!(self.stored(&out.hand), self.host(&out.hand), "payload in the banks");
@@ -416,8 +445,8 @@ impl Bench {
                 break;
             }
         }
-        self.faults = faults;
         let out = self.clock(rng, pace, false)?;
+        self.faults = faults;
         assert!(self.flights.is_empty(), "every segment has its turn");
         assert_eq!(u32::from(out.tags_free), self.sizes.tags, "no tag is lost");
         assert_eq!(self.counted, self.caused, "PCI-8: each fault is counted once, in order");
@@ -447,7 +476,7 @@ fn pci_1_pci_5_banks_equal_host_memory_in_issue_order() -> Result<(), Mismatch> 
     Ok(())
 }
 
-/// The host misbehaves in each way: counted, the segment fails, tags come back, others go on.
+/// QP-6: QPs end meanwhile. The host misbehaves in each way: counted, the segment fails, tags come back, others go on.
 #[test]
 fn pci_8_faults_are_counted_and_free_their_tag() -> Result<(), Mismatch> {
     for (name, sizes, clocks) in builds() {
@@ -456,14 +485,17 @@ fn pci_8_faults_are_counted_and_free_their_tag() -> Result<(), Mismatch> {
         for (seed, pace) in (20..).zip(PACES) {
             let mut bench = Bench::new(&sizes, seed, &mut rng);
             bench.faults = 20;
-            for _ in 0..clocks {
+            for n in 0..clocks {
+                if n % 64 == 0 {
+                    bench.dead = Wide(std::array::from_fn(|_| rng.bits() & rng.bits()));
+                }
                 bench.clock(&mut rng, pace, true)?;
             }
             bench.drain(&mut rng, pace)?;
             reached.extend(bench.counted);
             assert!(bench.handed > 0 && bench.failed > 0);
         }
-        for reason in [BAD_TAG, BAD_COUNT, BAD_POISON, BAD_STATUS] {
+        for reason in BAD_TAG..=BAD_LONG {
             assert!(reached.contains(&reason), "reason {reason} in the {name} build");
         }
     }
@@ -497,8 +529,8 @@ fn pci_8_300_reads_answered_ur_then_one_more() -> Result<(), Mismatch> {
                 last: true,
                 ..CplWord::default()
             });
-            bench.caused.push(BAD_STATUS);
-            bench.flights[0].failed = true;
+            bench.caused.push(BAD_REQUEST);
+            bench.flights[0].failed = Some(BAD_REQUEST);
         }
         while !bench.flights.is_empty() {
             bench.clock(&mut rng, PACES[0], false)?;
@@ -586,7 +618,9 @@ fn play(file: &str) -> Result<(), Mismatch> {
             head_valid: !order.is_empty(),
             head: order.front().copied().unwrap_or_default(),
             hand_ready: row.bit("hand_ready"),
+            failed_ready: row.bit("hand_ready"),
             tagr_rdata: tagr.rdata,
+            ..Inputs::default()
         })?;
         if out.tagr_re {
             tagr.read(out.tagr_raddr);
@@ -612,7 +646,8 @@ fn play(file: &str) -> Result<(), Mismatch> {
         let handed = if out.hand_valid { out.hand.slot.to_string() } else { "no".into() };
         row.expect("hand", handed);
         row.expect("bad", if out.bad_valid { out.bad_reason } else { 0 });
-        row.expect("failed", if out.failed_valid { out.failed.to_string() } else { "no".into() });
+        let failed = format!("{}:{}", out.failed.slot, out.failed_reason);
+        row.expect("failed", if out.failed_valid { failed } else { "no".into() });
     }
     Ok(())
 }

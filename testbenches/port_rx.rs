@@ -7,7 +7,7 @@ use rtl_model::image::Wide;
 use rtl_model::port_rx::{Inputs, Outputs, Regs};
 use rtl_model::port_tx;
 use rtl_model::types::{Beat, Frame};
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table, icrc_of};
 
 use crate::port_tx::{Banks, RATES, Source, draw, model_clock, on_the_wire};
 
@@ -22,6 +22,7 @@ struct Frames {
     hdr: Wide<13>,
     len: u16,
     fcs_ok: bool,
+    icrc_ok: bool,
     words: Vec<[u8; 64]>,
 }
 
@@ -29,6 +30,7 @@ struct Frames {
 #[derive(Default)]
 struct Reference {
     data_hdr: usize,
+    icrc: bool,
     under_way: Option<Vec<u8>>,
     /// Bytes of its first beat.
     first: usize,
@@ -38,8 +40,13 @@ struct Reference {
 }
 
 impl Reference {
-    fn new(data_hdr: u8) -> Self {
-        Self { data_hdr: data_hdr.into(), ..Self::default() }
+    fn new(data_hdr: u8, icrc: bool) -> Self {
+        Self { data_hdr: data_hdr.into(), icrc, ..Self::default() }
+    }
+
+    fn levels(&self) -> Inputs {
+        let cfg_data_hdr = self.data_hdr as u8;
+        Inputs { cfg_data_hdr, cfg_icrc: self.icrc, ..Inputs::default() }
     }
 
     /// The frame under way is over; `whole` when a last beat with bytes was there.
@@ -48,6 +55,7 @@ impl Reference {
         let mut frame = Frames {
             hdr: Wide::from_bytes(&bytes[..self.first.min(104)]),
             len: bytes.len().min(0x3fff) as u16,
+            icrc_ok: !self.icrc,
             ..Frames::default()
         };
         let whole = whole && self.limit.is_none();
@@ -55,6 +63,10 @@ impl Reference {
         if whole {
             let fcs = bytes.split_off(bytes.len().saturating_sub(4));
             frame.fcs_ok = fcs == crc32fast::hash(&bytes).to_le_bytes();
+            if self.icrc {
+                let icrc = bytes.split_off(bytes.len().saturating_sub(4));
+                frame.icrc_ok = bytes.len() >= 50 && icrc == icrc_of(&bytes[14..]);
+            }
         } else {
             limit = limit.min(full_words(bytes.len()));
         }
@@ -119,7 +131,13 @@ impl Sink {
         assert_eq!(usize::from(o.frame_words), words.len());
         assert!(words.len() <= 128);
         self.frames += 1;
-        Some(Frames { hdr: o.frame_hdr, len: o.frame_len, fcs_ok: o.frame_fcs_ok, words })
+        Some(Frames {
+            hdr: o.frame_hdr,
+            len: o.frame_len,
+            fcs_ok: o.frame_fcs_ok,
+            icrc_ok: o.frame_icrc_ok,
+            words,
+        })
     }
 }
 
@@ -148,7 +166,7 @@ fn drain(
     reference: &mut Reference,
     sink: &mut Sink,
 ) -> Result<(), Mismatch> {
-    let i = Inputs { cfg_data_hdr: reference.data_hdr as u8, ..Inputs::default() };
+    let i = reference.levels();
     for _ in 0..12 {
         step(pair, reference, sink, &i)?;
     }
@@ -165,7 +183,7 @@ fn dense(rng: &mut Rng, slots: u32) -> Frame {
         2 => rng.between(129, 300),
         _ => rng.between(300, 700),
     };
-    frame.len = (len as u16).max(u16::from(frame.hdr_len) + 4);
+    frame.len = (len as u16).max(u16::from(frame.hdr_len) + 8);
     frame
 }
 
@@ -178,23 +196,32 @@ fn looped(seed: u32, draw: fn(&mut Rng, u32) -> Frame, clocks: u32) -> Result<u6
     let mut frames = 0;
     for rate in RATES {
         pair.reset().expect("resets");
-        let mut reference = Reference::new(rng.pick(&DATA_HDRS));
+        let icrc = rng.percent(50);
+        let most = if icrc { 121 } else { 125 };
+        let mut reference = Reference::new(rng.pick(&DATA_HDRS).min(most), icrc);
         let mut sink = Sink::default();
         let mut source = Source::new(rng.bits(), slots, rate, 100, draw);
+        source.icrc = icrc;
         let mut tx = port_tx::Regs::default();
         let mut under_way = VecDeque::new();
         for _ in 0..clocks {
             let sent = source.clock(&banks);
             if sent.tx_valid {
-                let mut bytes = on_the_wire(&sent.tx, &banks);
+                let mut bytes = on_the_wire(&sent.tx, &banks, icrc);
                 if rng.percent(10) {
                     let at = rng.below(bytes.len() as u64) as usize;
                     bytes[at] ^= 1 << rng.below(8);
+                    if rng.percent(30) {
+                        // A router that spoils what it forwards: the FCS is right again.
+                        let end = bytes.len() - 4;
+                        let fcs = crc32fast::hash(&bytes[..end]).to_le_bytes();
+                        bytes[end..].copy_from_slice(&fcs);
+                    }
                 }
                 under_way.push_back(bytes);
             }
             let o = model_clock(&mut tx, &mut banks, &sent);
-            let mut i = Inputs { cfg_data_hdr: reference.data_hdr as u8, ..Inputs::default() };
+            let mut i = reference.levels();
             if o.wire_valid {
                 i.wire_valid = true;
                 i.wire_sop = o.wire_sop;
@@ -287,10 +314,12 @@ fn broken_frames_are_told() -> Result<(), Mismatch> {
     for seed in 1..=4 {
         let mut garbage = Garbage::new(seed, 3);
         let mut pair = pair(seed as u32);
-        let data_hdr = DATA_HDRS[seed as usize];
-        let (mut reference, mut sink) = (Reference::new(data_hdr), Sink::default());
+        let icrc = seed % 2 == 0;
+        let data_hdr = DATA_HDRS[seed as usize].min(if icrc { 121 } else { 125 });
+        let (mut reference, mut sink) = (Reference::new(data_hdr, icrc), Sink::default());
         for _ in 0..10_000 {
-            step(&mut pair, &mut reference, &mut sink, &garbage.clock(data_hdr))?;
+            let i = Inputs { cfg_icrc: icrc, ..garbage.clock(data_hdr) };
+            step(&mut pair, &mut reference, &mut sink, &i)?;
         }
         assert!(sink.frames > 300, "{} frames", sink.frames);
     }
@@ -344,8 +373,8 @@ fn long_frames_stop_at_the_limit() -> Result<(), Mismatch> {
     let mut rng = Rng::new(1, "long");
     let mut pair = pair(1);
     for data_hdr in [74, 102] {
-        let (mut reference, mut sink) = (Reference::new(data_hdr), Sink::default());
-        for len in [8192, 8193, 8192 + 64, 8192 + 129, 16_383, 16_384, 16_385, 20_000] {
+        let (mut reference, mut sink) = (Reference::new(data_hdr, false), Sink::default());
+        for len in [2112, 8192, 8193, 8192 + 64, 8192 + 129, 16_383, 16_384, 16_385, 20_000] {
             let len = if len < 10_000 { len + usize::from(data_hdr) + 4 } else { len };
             let mut bytes = vec![0; len - 4];
             rng.fill(&mut bytes);
@@ -362,7 +391,7 @@ fn long_frames_stop_at_the_limit() -> Result<(), Mismatch> {
             }
         }
         drain(&mut pair, &mut reference, &mut sink)?;
-        assert_eq!(sink.frames, 8);
+        assert_eq!(sink.frames, 9);
     }
     Ok(())
 }
@@ -423,6 +452,29 @@ fn pause_frame_is_right() -> Result<(), Mismatch> {
         row.expect("frame_valid", u8::from(o.frame_valid));
         row.expect("len", o.frame_len);
         row.expect("fcs_ok", u8::from(o.frame_fcs_ok));
+    }
+    Ok(())
+}
+
+/// PKT-1, RX-1: a packet whose ICRC another NIC has sent, spoilt, and forwarded.
+#[test]
+fn captured_icrc_is_right() -> Result<(), Mismatch> {
+    let mut pair = pair(1);
+    for row in Table::read("port_rx/captured_icrc_is_right.txt") {
+        let mut i = Inputs { cfg_data_hdr: 74, cfg_icrc: row.bit("icrc"), ..Inputs::default() };
+        if row.text("frame") != "-" {
+            let bytes = row.bytes("frame");
+            i.wire_valid = true;
+            i.wire_sop = true;
+            i.wire_eop = true;
+            i.wire_bytes = bytes.len() as u8;
+            i.wire_data = Wide::from_bytes(&bytes);
+        }
+        let o = pair.clock(&i)?;
+        row.expect("frame_valid", u8::from(o.frame_valid));
+        row.expect("len", o.frame_len);
+        row.expect("fcs_ok", u8::from(o.frame_fcs_ok));
+        row.expect("icrc_ok", u8::from(o.frame_icrc_ok));
     }
     Ok(())
 }

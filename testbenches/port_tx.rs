@@ -8,7 +8,7 @@ use rtl_model::image::Wide;
 use rtl_model::port_tx::{Inputs, Outputs, Regs};
 use rtl_model::ram_1r1w::Ram;
 use rtl_model::types::{BYTE_UNITS, Frame, Word};
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table, icrc_of};
 
 /// Clocks from an end event to the last beat.
 const LATENCY: u64 = 3;
@@ -95,16 +95,20 @@ impl Banks {
     }
 }
 
-/// A frame as it must be on the wire: the oracle, by bytes and `crc32fast`.
-pub fn on_the_wire(frame: &Frame, banks: &Banks) -> Vec<u8> {
+/// A frame as it must be on the wire, with or without an ICRC: the oracle, by bytes and `crc32fast`.
+pub fn on_the_wire(frame: &Frame, banks: &Banks, icrc: bool) -> Vec<u8> {
     let mut bytes = vec![0; 104];
     frame.hdr.to_bytes(&mut bytes);
     bytes.truncate(usize::from(frame.hdr_len));
-    let payload = usize::from(frame.len) - bytes.len() - 4;
+    let icrc = icrc && bytes[12..14] == [8, 0];
+    let payload = usize::from(frame.len) - bytes.len() - if icrc { 8 } else { 4 };
     if frame.data {
         bytes.extend(banks.bytes(frame.slot, usize::from(frame.off), payload));
     } else {
         bytes.resize(bytes.len() + payload, 0);
+    }
+    if icrc {
+        bytes.extend(icrc_of(&bytes[14..]));
     }
     bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
     bytes
@@ -114,9 +118,12 @@ pub fn on_the_wire(frame: &Frame, banks: &Banks) -> Vec<u8> {
 pub fn draw(rng: &mut Rng, slots: u32) -> Frame {
     let mut hdr = [0; 104];
     rng.fill(&mut hdr);
+    if rng.percent(70) {
+        hdr[12..14].copy_from_slice(&[8, 0]);
+    }
     let data = rng.percent(70);
     let hdr_len = rng.pick(if data { &DATA_HEADERS } else { &CONTROL_HEADERS });
-    let least = u16::from(hdr_len) + 4;
+    let least = u16::from(hdr_len) + 8;
     let len = match rng.below(4) {
         _ if !data && rng.percent(90) => least,
         0 => least + rng.pick(&PAYLOADS),
@@ -146,8 +153,8 @@ pub struct Checker {
 }
 
 impl Checker {
-    fn started(&mut self, clock: u64, frame: &Frame, banks: &Banks) {
-        let bytes = on_the_wire(frame, banks);
+    fn started(&mut self, clock: u64, i: &Inputs, banks: &Banks) {
+        let (frame, bytes) = (&i.tx, on_the_wire(&i.tx, banks, i.cfg_icrc));
         self.under_way.push_back(Expected { bytes, frame: *frame, start: clock, end: None });
     }
 
@@ -196,6 +203,8 @@ pub struct Source {
     pub rate: u64,
     /// Share of clocks in which a frame waits.
     pub load: u64,
+    /// Level: `ICRCEnable`.
+    pub icrc: bool,
     slots: u32,
     draw: fn(&mut Rng, u32) -> Frame,
 }
@@ -211,12 +220,13 @@ impl Source {
     ) -> Self {
         let rng = Rng::new(seed, "port_tx source");
         let (pace, next) = (Pace::default(), Inputs::default());
-        Self { rng, pace, next, rate, load, slots, draw }
+        Self { rng, pace, next, rate, load, icrc: false, slots, draw }
     }
 
     /// Inputs of this clock.
     pub fn clock(&mut self, banks: &Banks) -> Inputs {
         let mut i = self.next;
+        i.cfg_icrc = self.icrc;
         i.bank_rdata0 = banks.0[0].rdata;
         i.bank_rdata1 = banks.0[1].rdata;
         let (end, free) = self.pace.clock(self.rate);
@@ -250,7 +260,7 @@ fn step(
         checker.ended(clock, i.end_back.into());
     }
     if i.tx_valid {
-        checker.started(clock, &i.tx, banks);
+        checker.started(clock, i, banks);
     }
     let o = pair.clock(i)?;
     checker.check(clock, &o);
@@ -271,6 +281,7 @@ fn random(sizes: &Sizes, seed: u32) -> Result<(), Mismatch> {
         let mut checker = Checker::default();
         let load = rng.pick(&[100, 100, 30]);
         let mut source = Source::new(rng.bits(), sizes.slots, rate, load, draw);
+        source.icrc = n % 2 == 0;
         for _ in 0..6_000 {
             let i = source.clock(&banks);
             step(&mut pair, &mut banks, &mut checker, &i)?;
@@ -281,7 +292,7 @@ fn random(sizes: &Sizes, seed: u32) -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// PKT-1, PKT-2: every byte and every clock of what leaves, at each pace.
+/// PKT-1, PKT-2: every byte, ICRC and FCS too, and every clock of what leaves, at each pace.
 #[test]
 fn random_frames_leave_whole_and_in_time() -> Result<(), Mismatch> {
     let reached = Reached::begin("port_tx");
@@ -385,6 +396,30 @@ fn pause_frame_has_its_fcs() -> Result<(), Mismatch> {
         o.wire_data.to_bytes(&mut bytes);
         let fcs = u32::from_be_bytes(*bytes[60..].first_chunk().expect("a beat is longer"));
         row.expect("fcs", format!("{fcs:08x}"));
+    }
+    Ok(())
+}
+
+/// PKT-1: a packet whose ICRC another NIC has sent; without ICRCEnable it has none.
+#[test]
+fn captured_packet_has_its_icrc() -> Result<(), Mismatch> {
+    let mut pair = pair(&Sizes::SMALL, 1);
+    for row in Table::read("port_tx/captured_packet_has_its_icrc.txt") {
+        let mut i = Inputs { end_valid: row.bit("end_valid"), ..Inputs::default() };
+        i.cfg_icrc = row.bit("icrc");
+        if row.text("hdr") != "-" {
+            let hdr = row.bytes("hdr");
+            i.tx_valid = true;
+            i.tx.hdr_len = hdr.len() as u8;
+            i.tx.len = hdr.len() as u16 + if i.cfg_icrc { 8 } else { 4 };
+            i.tx.hdr = Wide::from_bytes(&hdr);
+        }
+        let o = pair.clock(&i)?;
+        row.expect("wire_valid", u8::from(o.wire_valid));
+        let mut bytes = [0; 128];
+        o.wire_data.to_bytes(&mut bytes);
+        let trailer = u64::from_be_bytes(*bytes[70..].first_chunk().expect("a beat is longer"));
+        row.expect("trailer", format!("{trailer:016x}"));
     }
     Ok(())
 }

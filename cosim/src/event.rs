@@ -1,10 +1,11 @@
 //! What a run tells its recorders.
 
 use rtl_model::nic::Nic;
-use rtl_model::types::{Cqe, Drop, Refuse};
+use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
+use crate::switch::Act;
 
 /// An event of one NIC, in the clock in which its block shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,13 @@ pub enum Event {
         qpn: u32,
         /// True for the sender's side.
         sender: bool,
+    },
+    /// A QP is in error (QP-6).
+    QpError {
+        /// Its number at this NIC.
+        qpn: u32,
+        /// Why.
+        why: Why,
     },
     /// A message was posted (QP-2).
     Posted {
@@ -60,6 +68,17 @@ pub enum Event {
     Refused(Refuse),
     /// A TLP from the host was bad (PCI-8); the reason is the block's.
     BadTlp(u8),
+    /// A segment's payload could not be read (PCI-8): it will not be sent.
+    ReadFailed {
+        /// Table index of its QP at this NIC.
+        qp: u8,
+        /// Its PSN.
+        psn: u32,
+        /// Bytes.
+        len: u16,
+        /// The reason of `payload_fetch`.
+        reason: u8,
+    },
     /// A duplicate arrived (RX-7).
     Duplicate,
     /// A turn was refused for want of replay slots or tags (SEG-5).
@@ -95,6 +114,8 @@ pub enum Event {
         /// Bytes.
         len: u32,
     },
+    /// The switch did something to a frame of this NIC, or sent it a pause.
+    Switch(Act),
 }
 
 /// Takes events as they come: clock, index of the NIC, event.
@@ -135,6 +156,9 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     if table.closed_valid {
         see(Event::QpClosed { qpn: table.closed_qpn.0, sender: true });
     }
+    if o.qp_drain.error_valid {
+        see(Event::QpError { qpn: o.qp_drain.error_qpn.0, why: o.qp_drain.error_why });
+    }
     let bell = &o.doorbell;
     if bell.post_sched_valid && nic.i.doorbell.post_sched_ready {
         let (qpn, msn, bytes, dest) =
@@ -154,6 +178,11 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
         if stalled {
             see(Event::Stalled { slots });
         }
+    }
+    let fetch = &o.payload_fetch;
+    if fetch.failed_valid && nic.i.payload_fetch.failed_ready {
+        let (seg, reason) = (&fetch.failed, fetch.failed_reason);
+        see(Event::ReadFailed { qp: seg.qp, psn: seg.psn.0, len: seg.len, reason });
     }
     if o.packet_build.built_valid {
         let (psn, ack_request) = (o.packet_build.built_psn.0, o.packet_build.built_ack_req);

@@ -19,6 +19,7 @@ pub mod settings;
 pub mod snapshot;
 pub mod soak;
 pub mod summary;
+pub mod switch;
 pub mod tlp;
 pub mod units;
 pub mod waves;

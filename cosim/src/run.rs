@@ -93,6 +93,17 @@ pub struct MessageResult {
     pub refused: Option<u8>,
 }
 
+/// What came of a rule of the switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleResult {
+    /// What it does.
+    pub action: &'static str,
+    /// Frames that it means.
+    pub matched: u64,
+    /// Frames that it acted on.
+    pub acted: u64,
+}
+
 /// `result.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
@@ -120,6 +131,9 @@ pub struct RunResult {
     pub intact: u64,
     /// Counts of each NIC, by name.
     pub nics: std::collections::BTreeMap<String, NicCounts>,
+    /// The rules of the switch, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switch: Vec<RuleResult>,
     /// The first exact ends of transfers and frames after boot.
     pub moments: Vec<Timed>,
 }
@@ -222,10 +236,10 @@ pub fn run(
     }
 }
 
-/// A loop around one clock: bar, limit, end.
+/// A loop around so many clocks at once: bar, limit, end.
 fn drive<E>(
     limit: u64,
-    mut step: impl FnMut() -> Result<(), E>,
+    mut step: impl FnMut(u64) -> Result<(), E>,
     mut look: impl FnMut() -> State,
 ) -> Result<State, E> {
     let bar = bar(limit);
@@ -235,10 +249,9 @@ fn drive<E>(
         if state != State::Going || clock >= limit {
             break state;
         }
-        for _ in 0..BATCH.min(limit - clock) {
-            step()?;
-            clock += 1;
-        }
+        let now = BATCH.min(limit - clock);
+        step(now)?;
+        clock += now;
         bar.set_position(clock);
     };
     bar.finish_and_clear();
@@ -268,11 +281,13 @@ fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
     let cell = std::cell::RefCell::new(&mut world);
     let Ok(state) = drive::<std::convert::Infallible>(
         limit,
-        || {
+        |clocks| {
             let mut world = cell.borrow_mut();
-            world.settle(sink);
-            ports.add(&world);
-            world.edge();
+            for _ in 0..clocks {
+                world.settle(sink);
+                ports.add(&world);
+                world.edge();
+            }
             Ok(())
         },
         || cell.borrow().state(),
@@ -291,10 +306,7 @@ fn run_lockstep(checked: Checked, built: &Built, sink: &mut impl Sink) -> Run {
     let cell = std::cell::RefCell::new(checked);
     let stopped = drive(
         limit,
-        || {
-            let mut checked = cell.borrow_mut();
-            checked.step_with(sink, |world| ports.add(world))
-        },
+        |clocks| cell.borrow_mut().run(clocks, sink, |world| ports.add(world)),
         || cell.borrow().world.state(),
     );
     let wall = start.elapsed();
@@ -416,20 +428,23 @@ impl RunResult {
             recv_complete: m.done[2],
             refused: m.refused,
         });
+        // The world has gone on from there to the end of a group of clocks.
+        let clocks = if let Outcome::Mismatch(m) = &run.outcome { m.clock } else { world.clock };
         let counts = recorder.counts.iter().enumerate().map(|(n, c)| (name(n), c.clone()));
         Self {
             scenario: scenario.to_owned(),
             seed: world.settings.seed,
             mode,
             outcome: run.outcome.word(),
-            clocks: world.clock,
+            clocks,
             boot: world.boot,
-            simulated_ns: world.clock,
+            simulated_ns: clocks,
             digest: format!("{:016x}", run.digest),
             compared: run.compared,
             messages: messages.collect(),
             intact: world.driver.intact,
             nics: counts.collect(),
+            switch: world.switch.results(),
             moments: recorder.moments.clone(),
         }
     }

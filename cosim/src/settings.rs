@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
+use rtl_model::header::ICRC_BYTES;
 use rtl_model::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -11,6 +12,8 @@ use crate::host::HostConfig;
 use crate::scenario::{
     Buffer, Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, ScenarioError, Source, share,
 };
+use crate::switch::downlink::DownlinkSettings;
+use crate::switch::settings::SwitchSettings;
 use crate::units::{Rate, Size, Time};
 
 /// Bytes of headers and FCS around a payload (PKT-1).
@@ -55,8 +58,12 @@ pub struct NicSettings {
     pub distinct_rtx: bool,
     /// Completion entries take link time.
     pub cqe_on_link: bool,
+    /// Frames carry an invariant CRC.
+    pub icrc: bool,
     /// Clocks from a completion to the close.
     pub close_delay: u64,
+    /// The switch's port to it.
+    pub downlink: DownlinkSettings,
     /// Egress pools, classes 0 and 1.
     pub egress: [u64; 2],
     /// Ingress pools, classes 0 and 1.
@@ -118,6 +125,8 @@ pub struct Settings {
     pub messages: Vec<MessageSettings>,
     /// The faults.
     pub faults: Vec<FaultSettings>,
+    /// What the switch does.
+    pub switch: SwitchSettings,
 }
 
 /// Checks a parsed scenario and settles its attributes.
@@ -144,6 +153,11 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let what = format!("{} NICs: a scenario joins two", nics.len());
         return Err(source.error(0..0, "nic", what, None));
     }
+    // A port whose rate is not given keeps pace with every NIC.
+    let fastest = nics.iter().map(|n: &NicSettings| n.wire_rate).max().unwrap_or_default();
+    for nic in nics.iter_mut().filter(|n| n.downlink.rate == 0) {
+        nic.downlink.rate = fastest;
+    }
     let messages =
         file.message.iter().map(|m| check.message(m, &nics)).collect::<Result<_, _>>()?;
     let mut faults = Vec::new();
@@ -153,10 +167,12 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let at = check.clocks("at", f.at.as_ref(), 0)?;
         faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
     }
-    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults })
+    let switch = check.switch(&file.switch, &nics)?;
+    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch })
 }
 
-struct Check<'a> {
+/// Holds a scenario's values against the rules; what is wrong is told with its place.
+pub struct Check<'a> {
     source: &'a Source,
     sizes: Sizes,
 }
@@ -168,8 +184,15 @@ macro_rules! pick {
     };
 }
 
+impl NicSettings {
+    /// Bytes of an ICRC in each frame.
+    pub fn trailer(&self) -> u64 {
+        if self.icrc { u64::from(ICRC_BYTES) } else { 0 }
+    }
+}
+
 impl Check<'_> {
-    fn error<T>(
+    pub(crate) fn error<T>(
         &self,
         at: &Spanned<T>,
         key: &str,
@@ -179,7 +202,7 @@ impl Check<'_> {
         self.source.error(at.span(), key, what, Some(rule))
     }
 
-    fn number(
+    pub(crate) fn number(
         &self,
         key: &str,
         value: Option<&Spanned<u64>>,
@@ -195,7 +218,7 @@ impl Check<'_> {
         Err(self.error(value, key, what, rule))
     }
 
-    fn clocks(
+    pub(crate) fn clocks(
         &self,
         key: &str,
         value: Option<&Spanned<Time>>,
@@ -226,7 +249,7 @@ impl Check<'_> {
         Ok(units)
     }
 
-    fn wire_rate(&self, value: Option<&Spanned<Rate>>) -> Result<u64, ScenarioError> {
+    pub(crate) fn wire_rate(&self, value: Option<&Spanned<Rate>>) -> Result<u64, ScenarioError> {
         let Some(value) = value else { return Ok(400_000) };
         // At most one frame starts a clock, and the smallest is a cumulative ACK.
         let most = ACK_WIRE * rtl_model::types::BYTE_UNITS;
@@ -247,7 +270,7 @@ impl Check<'_> {
         })
     }
 
-    fn size(
+    pub(crate) fn size(
         &self,
         key: &str,
         value: Option<&Spanned<Size>>,
@@ -321,6 +344,8 @@ impl Check<'_> {
             ));
         }
         let pcie_rate = self.pcie_rate(&n.pcie, &d.pcie)?;
+        let data_rate = self.wire_rate(pick!(n, d, data_rate))?;
+        let downlink = self.downlink(&n.downlink, &d.downlink, delay)?;
         let settled = NicSettings {
             name,
             address,
@@ -333,7 +358,7 @@ impl Check<'_> {
                 0..=0xff_ffff,
                 "QP-4",
             )?,
-            wire_rate: self.wire_rate(pick!(n, d, data_rate))?,
+            wire_rate: if downlink.rate == 0 { data_rate } else { data_rate.min(downlink.rate) },
             pcie_rate,
             delay,
             window: packets * (mss + NOMINAL_OVERHEAD),
@@ -341,7 +366,9 @@ impl Check<'_> {
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
+            icrc: pick!(n, d, icrc_enable).copied().unwrap_or(false),
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
+            downlink,
             egress: self.pools(&n.egress_buffer_manager, &d.egress_buffer_manager, 256_000)?,
             ingress: self.pools(
                 &n.ingress_buffer_manager,
@@ -383,12 +410,13 @@ impl Check<'_> {
 
     /// Configurations that would stop for ever, or that the memories cannot hold (BUF-2).
     fn fits(&self, at: &Spanned<Nic>, s: &NicSettings) -> Result<(), ScenarioError> {
-        let full = s.mss + WIRE_OVERHEAD;
+        let full = s.mss + WIRE_OVERHEAD + s.trailer();
+        let sack = SACK_WIRE + s.trailer();
         let ring = (u64::from(self.sizes.ingress_words) - INGRESS_SPARE_WORDS) * 64;
         let refused = if s.egress[0] < full {
             Some(("EgressBufferManager", format!("data pool of {} B < {full} B", s.egress[0])))
-        } else if s.egress[1] < SACK_WIRE {
-            let what = format!("control pool of {} B < {SACK_WIRE} B, a SACK", s.egress[1]);
+        } else if s.egress[1] < sack {
+            let what = format!("control pool of {} B < {sack} B, a SACK", s.egress[1]);
             Some(("EgressBufferManager", what))
         } else if s.ingress[0] > ring && s.ingress[0] > u64::from(self.sizes.ingress_words) * 64 {
             let what = format!("data pool of {} B > {ring} B of memory", s.ingress[0]);
@@ -429,10 +457,14 @@ impl Check<'_> {
             let what = format!("two NICs have the address {}", new.address);
             return Err(self.error(at, "address", what, "QP-1"));
         }
+        if nics.iter().any(|n| n.icrc != new.icrc) {
+            let what = "one NIC expects an ICRC and the other one sends none";
+            return Err(self.error(at, "ICRCEnable", what, "PKT-1"));
+        }
         Ok(())
     }
 
-    fn index(
+    pub(crate) fn index(
         &self,
         key: &str,
         name: &Spanned<String>,

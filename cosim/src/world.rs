@@ -12,14 +12,15 @@ use rtl_model::rng::Rng;
 use rtl_model::types::{Qpn, TlpBeat};
 use serde::{Deserialize, Serialize};
 
-use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
+use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::Host;
 use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
-use crate::wire::{Assembler, Wire, WireBeat};
+use crate::switch::Switch;
+use crate::wire::{Assembler, WireBeat};
 
-/// One NIC with its host and the wire to its port.
+/// One NIC with its host.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Node {
     /// The golden NIC.
@@ -28,8 +29,6 @@ pub struct Node {
     pub inputs: nic::Inputs,
     /// Its host.
     pub host: Host,
-    /// What arrives at its port.
-    pub wire: Wire,
     tap: Assembler,
     arriving: u32,
 }
@@ -56,6 +55,8 @@ pub struct World {
     pub boot: u64,
     /// The NICs.
     pub nodes: Vec<Node>,
+    /// What is between their ports.
+    pub switch: Switch,
     /// The hosts' drivers.
     pub driver: Driver,
     faults: Faults,
@@ -71,11 +72,13 @@ impl World {
     pub fn new(settings: &Settings) -> Self {
         let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n)).collect();
         let (dests, qps) = (u64::from(settings.sizes.dests), u64::from(settings.sizes.qps));
+        let boot = dests * qps + 300;
         let mut world = Self {
             settings: settings.clone(),
             clock: 0,
-            boot: dests * qps + 300,
+            boot,
             nodes,
+            switch: Switch::new(settings, boot),
             driver: Driver::new(settings),
             faults: Faults::new(settings),
             actions: Vec::new(),
@@ -103,8 +106,9 @@ impl World {
 
     /// Whether all is done, something still moves or is due, or neither.
     pub fn state(&self) -> State {
-        let quiet = self.clock > self.boot && self.nodes.iter().all(Node::quiet);
-        if !quiet || !self.faults.finished() {
+        let quiet =
+            self.clock > self.boot && self.nodes.iter().all(Node::quiet) && self.switch.quiet();
+        if !quiet || !self.faults.finished() || !self.switch.finished() {
             State::Going
         } else if self.driver.finished() {
             State::Finished
@@ -123,7 +127,8 @@ impl World {
     /// Who waits for what, for a run that does not end.
     pub fn waits(&self) -> Vec<String> {
         let mut out = Vec::new();
-        for message in self.driver.messages.iter().filter(|m| m.refused.is_none()) {
+        let open = |m: &&MessageState| m.refused.is_none() && m.failed.is_none();
+        for message in self.driver.messages.iter().filter(open) {
             let names = ["SEND_COMPLETE", "WQE_COMPLETE", "RECV_COMPLETE"];
             let missing = names.iter().zip(message.done).find(|(_, done)| done.is_none());
             if let Some((name, _)) = missing {
@@ -149,9 +154,12 @@ impl World {
             self.take_outputs(n, sink);
         }
         self.act(clock);
+        for act in self.switch.acts.drain(..) {
+            sink.event(clock, act.from, &Event::Switch(act));
+        }
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
-            let length = node.give_inputs(clock);
+            let length = node.give_inputs(clock, self.switch.take(clock, n));
             if let Some(len) = length {
                 sink.event(clock, n, &Event::Arrived { len });
             }
@@ -179,7 +187,8 @@ impl World {
         if self.driver.due(self.boot) <= clock {
             self.driver.step(clock, self.boot, &mut actions);
         }
-        self.faults.step(clock, self.boot, &mut self.nodes);
+        self.faults.step(clock, self.boot, &mut self.nodes, &mut self.switch);
+        self.switch.step(clock);
         for action in actions.drain(..) {
             self.perform(clock, action);
         }
@@ -239,6 +248,15 @@ impl World {
             o.cqe_data.to_bytes(&mut data);
             node.host.take_cqe(clock, &header, &data);
         }
+        let bell = &node.nic.o.doorbell;
+        if bell.post_sched_valid {
+            self.driver.taken(n, bell.post_qpn, bell.post_cookie);
+        }
+        let drain = &node.nic.o.qp_drain;
+        if drain.error_valid {
+            let delay = self.settings.nics[n].close_delay;
+            self.driver.qp_failed(clock, n, drain.error_qpn, delay);
+        }
         for event in node.host.events.drain(..) {
             sink.event(clock, n, &Event::Link(event));
         }
@@ -256,8 +274,7 @@ impl World {
         if frames && let Some(bytes) = self.nodes[n].tap.beat(&beat) {
             sink.event(clock, n, &Event::Sent { back, bytes });
         }
-        let arrival = clock + self.settings.nics[n].delay;
-        self.nodes[1 - n].wire.put(arrival, beat);
+        self.switch.put(clock, n, beat, back);
     }
 
     /// A SACK tells the sender the receiver's number; the drivers learn it here (QP-4).
@@ -309,15 +326,14 @@ impl Node {
             nic,
             inputs: nic::Inputs::default(),
             host: Host::new(settings.nics[n].host),
-            wire: Wire::default(),
             tap: Assembler::default(),
             arriving: 0,
         }
     }
 
-    /// Nothing moves at this NIC, its host or the wire to it.
+    /// Nothing moves at this NIC or its host.
     pub fn quiet(&self) -> bool {
-        self.wire.quiet() && self.host.quiet() && self.nic.quiet()
+        self.host.quiet() && self.nic.quiet()
     }
 
     /// The beat that leaves the port in this clock, and the remainder of its end.
@@ -329,16 +345,15 @@ impl Node {
     }
 
     /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
-    fn give_inputs(&mut self, clock: u64) -> Option<u32> {
+    fn give_inputs(&mut self, clock: u64, wire: Option<WireBeat>) -> Option<u32> {
         let i = &mut self.inputs;
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();
         if let Some(beat) = beat {
             i.rx = beat;
         }
-        let beat = self.wire.take(clock);
-        i.wire_valid = beat.is_some();
-        let beat = beat?;
+        i.wire_valid = wire.is_some();
+        let beat = wire?;
         (i.wire_sop, i.wire_eop) = (beat.sop, beat.eop);
         (i.wire_bytes, i.wire_data) = (beat.bytes, beat.data);
         self.arriving = if beat.sop { 0 } else { self.arriving } + u32::from(beat.bytes);
@@ -364,6 +379,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         | u64::from(s.distinct_rtx) << 2
         | u64::from(s.cqe_on_link) << 3
         | 2 << 6;
+    let (wire, nominal) = (WIRE_OVERHEAD + s.trailer(), NOMINAL_OVERHEAD + s.trailer());
     vec![
         (index::MSS, s.mss),
         (index::RANGE, s.range),
@@ -380,7 +396,8 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
-        (index::OVERHEADS, DATA_HEADER | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
+        (index::OVERHEADS, DATA_HEADER | wire << 8 | nominal << 16),
+        (index::TRAILER, u64::from(s.icrc)),
         (index::EGRESS_POOL0, s.egress[0]),
         (index::EGRESS_POOL1, s.egress[1]),
         (index::INGRESS_POOL0, s.ingress[0]),

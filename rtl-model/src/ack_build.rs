@@ -17,7 +17,9 @@ use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::header::{ACK_BYTES, Base, CcState, Header, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth};
+use crate::header::{
+    ACK_BYTES, Base, CcState, Header, ICRC_BYTES, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth,
+};
 use crate::sizes::Sizes;
 use crate::types::{Answer, Frame};
 
@@ -74,6 +76,8 @@ pub struct Inputs {
     /// Level: `MaxPSNRange`.
     #[bits(11)]
     pub cfg_range: u16,
+    /// Level: `ICRCEnable`: 4 B more (PKT-1).
+    pub cfg_icrc: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -151,7 +155,7 @@ impl Block for Regs {
         match self.state {
             State::First if i.answer_valid => {
                 if i.answer.sack {
-                    if !free || i.ctl_free < u32::from(SACK_BYTES) {
+                    if !free || i.ctl_free < u32::from(long(SACK_BYTES, i)) {
                         return;
                     }
                     self.send(sack(i));
@@ -172,7 +176,7 @@ impl Block for Regs {
                 }
             }
             State::Second => {
-                if free && i.ctl_free >= u32::from(ACK_BYTES) {
+                if free && i.ctl_free >= u32::from(long(ACK_BYTES, i)) {
                     self.send(ack(i, self.port));
                     self.state = State::Done;
                 }
@@ -196,6 +200,11 @@ impl Regs {
         self.frame_valid = true;
         self.frame = frame;
     }
+}
+
+/// Length of a frame with its ICRC, if it has one.
+fn long(bytes: u16, i: &Inputs) -> u16 {
+    bytes + if i.cfg_icrc { ICRC_BYTES } else { 0 }
 }
 
 /// What both frames have in common.
@@ -222,7 +231,8 @@ fn frame(hdr: &Header, len: u16) -> Frame {
 fn sack(i: &Inputs) -> Frame {
     let a = &i.answer;
     let offset = a.drew.ahead_of(a.cum);
-    let base = Base { len: SACK_BYTES, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
+    let len = long(SACK_BYTES, i);
+    let base = Base { len, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
     let seth = Seth {
         mark: u8::from(a.ce),
         probe: false,
@@ -238,13 +248,14 @@ fn sack(i: &Inputs) -> Frame {
     let cc = CcState { service: 0, ooo: a.ooo, penalty: 0, rcvd: a.rcvd };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&seth.bytes()).put(&cc.bytes());
-    frame(&hdr, SACK_BYTES)
+    frame(&hdr, len)
 }
 
 /// ACK-1, MSN-8.
 fn ack(i: &Inputs, port: u16) -> Frame {
-    let base = Base { len: ACK_BYTES, sport: port, opcode: OP_ACK, ..base(i) };
+    let len = long(ACK_BYTES, i);
+    let base = Base { len, sport: port, opcode: OP_ACK, ..base(i) };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&aeth(i.answer.msn));
-    frame(&hdr, ACK_BYTES)
+    frame(&hdr, len)
 }

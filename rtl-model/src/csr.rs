@@ -92,6 +92,7 @@ pub struct Outputs {
     pub cfg_weight1: u8,
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
+    pub cfg_icrc: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
 }
@@ -137,6 +138,7 @@ pub struct Regs {
     pub ingress_pool0: u32,
     pub ingress_pool1: u32,
     pub weights: u16,
+    pub icrc: bool,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
     /// What the build can hold.
@@ -190,6 +192,7 @@ impl Block for Regs {
             ingress_pool0: of(index::INGRESS_POOL0) as u32,
             ingress_pool1: of(index::INGRESS_POOL1) as u32,
             weights: of(index::WEIGHTS) as u16,
+            icrc: of(index::TRAILER) != 0,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
             build: Build { psns: sizes.psns as u16, dests: sizes.dests as u16 },
@@ -237,6 +240,7 @@ impl Block for Regs {
         [o.cfg_weight0, o.cfg_weight1] = self.weights.to_le_bytes();
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
+        o.cfg_icrc = self.icrc;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
     }
@@ -293,6 +297,7 @@ impl Regs {
             index::INGRESS_POOL0 => self.ingress_pool0 = value as u32,
             index::INGRESS_POOL1 => self.ingress_pool1 = value as u32,
             index::WEIGHTS => self.weights = value as u16,
+            index::TRAILER => self.icrc = value != 0,
             _ => self.store_peer(u32::from(at - index::PEER), value),
         }
     }

@@ -36,6 +36,8 @@ pub const ETH_BYTES: u16 = 14;
 pub const IP_BYTES: u16 = 20;
 /// The frame check sequence.
 pub const FCS_BYTES: u16 = 4;
+/// Bytes of the invariant CRC, where there is one (PKT-1).
+pub const ICRC_BYTES: u16 = 4;
 /// Ethernet, IPv4, UDP and BTH.
 pub const BASE_BYTES: u16 = 54;
 

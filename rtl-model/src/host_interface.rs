@@ -221,6 +221,7 @@ pub mod index {
     pub const WEIGHTS: u16 = 36;
     /// Destination 0; destination d is d further on.
     pub const PEER: u16 = 64;
+    pub const TRAILER: u16 = 248;
 }
 
 /// Destinations that the registers can hold.
@@ -382,6 +383,7 @@ registers! {
     "ingress_pool0" INGRESS_POOL0 [F::new("ingress_pool0", 0, 32, 3_600_000)];
     "ingress_pool1" INGRESS_POOL1 [F::new("ingress_pool1", 0, 32, 400_000)];
     "weights" WEIGHTS [F::new("weight0", 0, 8, 1), F::new("weight1", 8, 8, 5)];
+    "trailer" TRAILER [F::new("icrc", 0, 1, 0)];
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@
 //! - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
 //!   mean nothing on a control opcode.
 //! - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B.
+//! - With `cfg_icrc` every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
+//!   one is the last check (`Icrc`).
 //! - The reserved flag and DF of IPv4, the UDP checksum, `P_Key` and BTH's reserved bits are
 //!   ignored.
 //! - A dropped frame leaves `out` as it was. PFC's frames are too short to have brought words.
@@ -22,9 +24,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::header::{
-    ACK_BYTES, BASE_BYTES, ETHERTYPE_IPV4, ETHERTYPE_PFC, FCS_BYTES, IP_UDP, NACK_BYTES, OP_ACK,
-    OP_FIRST, OP_LAST, OP_MIDDLE, OP_NACK, OP_ONLY, OP_PROBE, OP_SACK, PFC_BYTES, PFC_MAC,
-    PFC_OPCODE, PROBE_BYTES, SACK_BYTES, TRIMMED_BYTES, UDP_PORT, ip_sum,
+    ACK_BYTES, BASE_BYTES, ETHERTYPE_IPV4, ETHERTYPE_PFC, FCS_BYTES, ICRC_BYTES, IP_UDP,
+    NACK_BYTES, OP_ACK, OP_FIRST, OP_LAST, OP_MIDDLE, OP_NACK, OP_ONLY, OP_PROBE, OP_SACK,
+    PFC_BYTES, PFC_MAC, PFC_OPCODE, PROBE_BYTES, SACK_BYTES, TRIMMED_BYTES, UDP_PORT, ip_sum,
 };
 use crate::image::Wide;
 use crate::sizes::Sizes;
@@ -46,6 +48,8 @@ pub struct Inputs {
     pub frame_len: u16,
     /// Its FCS is right.
     pub frame_fcs_ok: bool,
+    /// Its ICRC is right, or `cfg_icrc` is clear.
+    pub frame_icrc_ok: bool,
     /// Words of payload that went to `ingress_pool`.
     pub frame_words: u8,
     /// From `csr`.
@@ -65,6 +69,8 @@ pub struct Inputs {
     /// From `csr`: bytes of a frame that its charge leaves out.
     #[bits(5)]
     pub cfg_charge_less: u8,
+    /// From `csr`: `ICRCEnable`.
+    pub cfg_icrc: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -186,13 +192,13 @@ impl Received<'_> {
 
     /// Payload bytes, where the length of the frame is one that its kind can have.
     fn payload(&self, kind: Kind) -> Option<u16> {
-        let len = self.i.frame_len;
-        let only = |bytes| (len == bytes).then_some(0);
+        let icrc = if self.i.cfg_icrc { ICRC_BYTES } else { 0 };
+        let only = |bytes| (self.i.frame_len == bytes + icrc).then_some(0);
         match kind {
-            Kind::Data => len
-                .checked_sub(u16::from(self.i.cfg_data_hdr) + FCS_BYTES)
+            Kind::Data => (self.i.frame_len)
+                .checked_sub(u16::from(self.i.cfg_data_hdr) + FCS_BYTES + icrc)
                 .filter(|payload| *payload <= MAX_PAYLOAD),
-            Kind::Trimmed => only(TRIMMED_BYTES),
+            Kind::Trimmed => (self.i.frame_len == TRIMMED_BYTES).then_some(0),
             Kind::Ack => only(ACK_BYTES),
             Kind::Sack => only(SACK_BYTES),
             Kind::Nack => only(NACK_BYTES),
@@ -247,6 +253,9 @@ fn judge(f: &Received<'_>) -> Verdict {
     };
     if f.half(16) != datagram || f.half(38) != datagram - 20 {
         return Verdict::Drop(Drop::Length);
+    }
+    if !i.frame_icrc_ok && kind != Kind::Trimmed {
+        return Verdict::Drop(Drop::Icrc);
     }
     Verdict::Pass(fields(f, kind, len))
 }

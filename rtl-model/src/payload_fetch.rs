@@ -9,12 +9,16 @@
 //! PCI-1: hand-off in issue order over all, whatever order the completions come in; a segment of 0
 //! bytes makes no read and waits its turn.
 //! PCI-5: a segment inside a 4 KiB page is one read; each page it reaches into is one, up to 3.
-//! PCI-8: a completion is checked when its first word comes, against its tag's record: reasons 1 no
-//! read has the tag, 2 byte count, lower address or length are not those that are due, or it ends
-//! off a line before the read's end, 3 poisoned, 4 status is not success. 2 and 4 end the read: the
-//! tag is free after the completion's last word. 3 leaves the read to its end, so that what is
-//! still to come of it meets no other read. A segment with a failed read is not handed on: its turn
-//! is a failed event with its QP. A tag comes round again after all others.
+//! PCI-8: a completion is checked when its first word comes, against its tag's record, in this
+//! order: 1 no read has the tag; 4 unsupported request, and any status without a name; 5 completer
+//! abort; 2 byte count or lower address are not those that are due; 7 more bytes than are due; 6
+//! none, or an end off a line before the read's end. Then 3, poisoned. Each but 1 and 3 ends the
+//! read: the tag is free after the completion's last word. 3 leaves the read to its end, so that
+//! what is still to come of it meets no other read. A segment with a failed read is not handed on:
+//! in its turn it goes to `failed_*`, with the reason that came first. A tag comes round again after
+//! all others. There is no completion timeout: a read that is never answered keeps its tag, and the
+//! segments behind it wait for their turn.
+//! QP-6: so does, with reason 0, one whose QP has ended by its turn.
 //! SEG-5: `tags_free` counts a segment's reads as soon as it is taken; with fewer than 3 only a
 //! segment of 0 bytes is taken.
 //!
@@ -38,12 +42,21 @@ use crate::types::{Segment, Word};
 
 /// No read has the tag.
 pub const BAD_TAG: u8 = 1;
-/// Byte count, lower address or length are not those that are due.
+/// Byte count or lower address are not those that are due.
 pub const BAD_COUNT: u8 = 2;
 /// Poisoned, or broken off.
 pub const BAD_POISON: u8 = 3;
-/// Unsupported request, completer abort, or another status than success.
-pub const BAD_STATUS: u8 = 4;
+/// Unsupported request, or a status without a name.
+pub const BAD_REQUEST: u8 = 4;
+/// Completer abort.
+pub const BAD_ABORT: u8 = 5;
+/// No bytes, or an end off a line before the read's end.
+pub const BAD_SHORT: u8 = 6;
+/// More bytes than are due.
+pub const BAD_LONG: u8 = 7;
+
+/// The status of a completer abort.
+const COMPLETER_ABORT: u8 = 4;
 
 /// No read crosses a boundary of this many bytes. PCI-5.
 const PAGE: u16 = 4096;
@@ -126,6 +139,10 @@ pub struct Inputs {
     pub hand_ready: bool,
     /// From the memory `tagr`.
     pub tagr_rdata: Record,
+    /// Whoever ends what cannot be sent.
+    pub failed_ready: bool,
+    /// From `qp_table`: QPs in error or being closed.
+    pub dead: Wide<4>,
 }
 
 /// Output ports, without the `_o`.
@@ -177,10 +194,13 @@ pub struct Outputs {
     /// Why.
     #[bits(3)]
     pub bad_reason: u8,
-    /// A segment that came to nothing.
+    /// A segment that came to nothing, in its turn.
     pub failed_valid: bool,
-    /// Its QP.
-    pub failed: u8,
+    /// The segment.
+    pub failed: Segment,
+    /// Why: the reason of the first refused completion.
+    #[bits(3)]
+    pub failed_reason: u8,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -268,21 +288,26 @@ pub struct Regs {
     pub reads_low: BitMap,
     /// The high bit.
     pub reads_high: BitMap,
-    /// A read of the slot has failed.
-    pub broken: BitMap,
+    /// Why a read of the slot has failed, 0 if none has: bit 0,
+    pub why_0: BitMap,
+    /// bit 1,
+    pub why_1: BitMap,
+    /// bit 2.
+    pub why_2: BitMap,
     /// A segment for `packet_build`.
     pub hand_valid: bool,
+    /// The same, but it has failed.
+    pub failed_valid: bool,
     /// That segment.
     pub hand: Segment,
+    /// Why it has failed.
+    #[bits(3)]
+    pub failed_reason: u8,
     /// A refused completion.
     pub bad_valid: bool,
     /// Why.
     #[bits(3)]
     pub bad_reason: u8,
-    /// A segment that came to nothing.
-    pub failed_valid: bool,
-    /// Its QP.
-    pub failed: u8,
 }
 
 /// The word in `c`, judged.
@@ -323,9 +348,11 @@ impl Regs {
         let as_due = self.c_count == left && self.c_lower == due.lower;
         let refused = match () {
             () if tag >= self.busy.len() || !self.busy[tag] => Some(BAD_TAG),
-            () if self.c_status != 0 => Some(BAD_STATUS),
-            () if !as_due || bytes == 0 || bytes > left => Some(BAD_COUNT),
-            () if bytes < left && !on_line => Some(BAD_COUNT),
+            () if self.c_status == COMPLETER_ABORT => Some(BAD_ABORT),
+            () if self.c_status != 0 => Some(BAD_REQUEST),
+            () if !as_due => Some(BAD_COUNT),
+            () if bytes > left => Some(BAD_LONG),
+            () if bytes == 0 || bytes < left && !on_line => Some(BAD_SHORT),
             () => None,
         };
         let fate = match refused {
@@ -357,12 +384,24 @@ impl Regs {
     }
 
     fn slot(&self, slot: u16) -> usize {
-        usize::from(slot) & (self.broken.len() - 1)
+        usize::from(slot) & (self.why_0.len() - 1)
     }
 
     fn waits(&self, slot: u16) -> bool {
         let slot = self.slot(slot);
         self.reads_low[slot] || self.reads_high[slot]
+    }
+
+    /// Why the slot has failed; 0 if it has not.
+    fn why(&self, slot: usize) -> u8 {
+        let bits = [&self.why_0, &self.why_1, &self.why_2];
+        bits.iter().zip(0..).map(|(bits, n)| u8::from(bits[slot]) << n).sum()
+    }
+
+    fn set_why(&mut self, slot: usize, why: u8) {
+        for (bits, n) in [&mut self.why_0, &mut self.why_1, &mut self.why_2].into_iter().zip(0..) {
+            bits.set(slot, why >> n & 1 != 0);
+        }
     }
 
     fn set_reads(&mut self, slot: usize, reads: u16) {
@@ -391,8 +430,8 @@ impl Regs {
         if let Some(reason) = reason {
             self.bad_valid = true;
             self.bad_reason = reason;
-            if fate != Fate::Ignore {
-                self.broken.set(at, true);
+            if fate != Fate::Ignore && self.why(at) == 0 {
+                self.set_why(at, reason);
             }
         }
         if self.c_last && matches!(fate, Fate::Finish | Fate::Kill) {
@@ -430,7 +469,7 @@ impl Regs {
         }
         let slot = self.slot(seg.slot);
         self.set_reads(slot, reads(seg));
-        self.broken.set(slot, false);
+        self.set_why(slot, 0);
         self.tags_free -= reads(seg);
     }
 }
@@ -479,13 +518,15 @@ impl Block for Regs {
             bank_wdata: Wide::ZERO,
             reads_low: slots.clone(),
             reads_high: slots.clone(),
-            broken: slots,
+            why_0: slots.clone(),
+            why_1: slots.clone(),
+            why_2: slots,
             hand_valid: false,
+            failed_valid: false,
             hand: Segment::default(),
+            failed_reason: 0,
             bad_valid: false,
             bad_reason: 0,
-            failed_valid: false,
-            failed: 0,
         }
     }
 
@@ -510,7 +551,8 @@ impl Block for Regs {
         o.bad_valid = self.bad_valid;
         o.bad_reason = self.bad_reason;
         o.failed_valid = self.failed_valid;
-        o.failed = self.failed;
+        o.failed = self.hand;
+        o.failed_reason = self.failed_reason;
     }
 
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
@@ -520,7 +562,7 @@ impl Block for Regs {
         let next = !self.cur_valid || completes;
         let tags = self.tags_free >= MOST_READS || i.seg.len == 0;
         o.seg_ready = tags && next && (!self.ord_valid || i.ord_ready);
-        let room = !self.hand_valid || i.hand_ready;
+        let room = (!self.hand_valid || i.hand_ready) && (!self.failed_valid || i.failed_ready);
         o.head_ready = room && i.head_valid && !self.waits(i.head.slot);
 
         o.tagr_we = renewed.is_some() || issues;
@@ -545,17 +587,17 @@ impl Block for Regs {
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
         self.bank_we = 0;
         self.bad_valid = false;
-        self.failed_valid = false;
-        if i.hand_ready {
-            self.hand_valid = false;
-        }
+        self.hand_valid &= !i.hand_ready;
+        self.failed_valid &= !i.failed_ready;
         if o.head_ready {
-            if self.broken[self.slot(i.head.slot)] {
-                self.failed_valid = true;
-                self.failed = i.head.qp;
-            } else {
-                self.hand_valid = true;
-                self.hand = i.head;
+            let why = self.why(self.slot(i.head.slot));
+            let qp = i.head.qp;
+            let ends = why != 0 || i.dead.0[usize::from(qp / 64)] >> (qp % 64) & 1 == 1;
+            self.hand_valid = !ends;
+            self.failed_valid = ends;
+            self.hand = i.head;
+            if ends {
+                self.failed_reason = why;
             }
         }
 
@@ -600,10 +642,11 @@ impl Block for Regs {
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        let events = self.bank_we != 0 || self.bad_valid || self.failed_valid || self.fwd_valid;
+        let events = self.bank_we != 0 || self.bad_valid || self.fwd_valid;
         let streams = self.rd_valid && i.rd_ready
             || self.ord_valid && i.ord_ready
-            || self.hand_valid && i.hand_ready;
+            || self.hand_valid && i.hand_ready
+            || self.failed_valid && i.failed_ready;
         let arrives = i.seg_valid || i.cpl_valid || self.c_valid || self.cur_valid;
         let hands = i.head_valid && !self.waits(i.head.slot);
         !events && !streams && !arrives && !hands

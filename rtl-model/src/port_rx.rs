@@ -1,6 +1,6 @@
 //! Port, receive side: checks frames and cuts their payload into words of 64 B.
 //!
-//! Twin of `hdl/port_rx.sv`. RX-1 (FCS, length). Latency 2 clocks from a beat to its first word,
+//! Twin of `hdl/port_rx.sv`. RX-1 (FCS, length), PKT-1 (ICRC). Latency 2 clocks from a beat to its first word,
 //! and from a frame's last beat to its frame event when no word waits; one word a clock. The frame
 //! event comes with the frame's last word, at most one a clock. Frames at up to 496 Gbps are
 //! sustained at every size, single-beat ones one a clock.
@@ -10,7 +10,11 @@
 //! also the last, two from each other full beat, up to three from the last one. A first beat takes
 //! no clock of its own behind a last one. The last word's bytes past the payload are zero.
 //!
-//! Borders: frames of `cfg_data_hdr` + 4 and one byte more; FCS split over two beats; 1, 2 and 3
+//! With `cfg_icrc` the last 8 B are no payload: an ICRC, which is checked, and the FCS. Frames that
+//! have none (PFC's, trimmed ones) are too short to have payload. A frame below 58 B has no right
+//! ICRC.
+//!
+//! Borders: frames of `cfg_data_hdr` + 4 (+ 8) and one byte more; FCS split over two beats; 1, 2 and 3
 //! words from a last beat; payload a multiple of 64; 8,192 B of payload and more; length at its
 //! limit.
 //!
@@ -36,6 +40,8 @@ const BEAT: u8 = 128;
 const BEATS: u8 = 4;
 /// Words of a frame at most: 8,192 B.
 const WORDS: u8 = 128;
+/// A frame with fewer bytes ends before BTH and FCS do.
+const STUB: usize = 58;
 /// The largest length told.
 const LEN_MAX: u16 = 0x3fff;
 
@@ -55,6 +61,8 @@ pub struct Inputs {
     /// Level: bytes before a data packet's payload, 64 to 125. From `csr`.
     #[bits(7)]
     pub cfg_data_hdr: u8,
+    /// Level: `ICRCEnable`; then `cfg_data_hdr` is 121 at most. From `csr`.
+    pub cfg_icrc: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -74,6 +82,8 @@ pub struct Outputs {
     pub frame_len: u16,
     /// It is whole and its FCS is right.
     pub frame_fcs_ok: bool,
+    /// Its ICRC is right, or `cfg_icrc` is clear.
+    pub frame_icrc_ok: bool,
     /// Words that came of it.
     pub frame_words: u8,
 }
@@ -87,6 +97,8 @@ pub struct Tag {
     pub eop: bool,
     /// The last beat of a frame with the right FCS.
     pub good: bool,
+    /// And with the right ICRC, or `cfg_icrc` is clear.
+    pub icrc: bool,
     /// No words from this beat.
     pub spoilt: bool,
     /// Bytes in it.
@@ -102,6 +114,11 @@ pub struct Regs {
     pub spoilt: bool,
     /// CRC register over its beats so far.
     pub crc: u32,
+    /// The same for the ICRC.
+    pub icrc: u32,
+    /// The last 3 bytes of the beat before.
+    #[bits(24)]
+    pub last: u32,
     /// Queue: beats, zero past their bytes.
     pub beats: [Beat; BEATS as usize],
     /// What stands beside them.
@@ -142,6 +159,8 @@ pub struct Regs {
     /// See `Outputs`.
     pub frame_fcs_ok: bool,
     /// See `Outputs`.
+    pub frame_icrc_ok: bool,
+    /// See `Outputs`.
     pub frame_words: u8,
 }
 
@@ -176,6 +195,7 @@ impl Block for Regs {
         o.frame_hdr = self.frame_hdr;
         o.frame_len = self.frame_len;
         o.frame_fcs_ok = self.frame_fcs_ok;
+        o.frame_icrc_ok = self.frame_icrc_ok;
         o.frame_words = self.frame_words;
     }
 
@@ -185,7 +205,7 @@ impl Block for Regs {
         self.word_valid = false;
         self.frame_valid = false;
         if held > 0 {
-            self.read_out(i.cfg_data_hdr % 64);
+            self.read_out(i.cfg_data_hdr % 64, i.cfg_icrc);
         }
         if i.wire_valid && (i.wire_sop || self.open) {
             // A full queue loses the beat, and the rest of its frame with it.
@@ -209,7 +229,7 @@ impl Regs {
         let whole = if i.wire_eop { bytes > 0 } else { bytes == BEAT };
         let crc = if i.wire_sop { fcs::INIT } else { self.crc };
         self.spoilt = !whole || (self.spoilt && !i.wire_sop);
-        let mut good = false;
+        let (mut good, mut icrc) = (false, !i.cfg_icrc);
         let mut beat = i.wire_data;
         if !self.spoilt || bytes < BEAT {
             let mut raw = [0; BEAT as usize];
@@ -222,47 +242,77 @@ impl Regs {
                 } else {
                     self.crc = crc;
                 }
+                if i.cfg_icrc {
+                    icrc = self.check_icrc(i, &raw[..size]);
+                }
             }
             if bytes < BEAT {
                 raw[size..].fill(0);
                 beat = pack(&raw);
             }
         }
-        let tag = Tag { sop: i.wire_sop, eop: i.wire_eop, good, spoilt: self.spoilt, bytes };
+        let tag = Tag { sop: i.wire_sop, eop: i.wire_eop, good, icrc, spoilt: self.spoilt, bytes };
         self.beats[usize::from(to)] = beat;
         self.tags[usize::from(to)] = tag;
         self.count += 1;
     }
 
+    /// The ICRC grows by a beat; whether it is the frame's last one and the ICRC right.
+    fn check_icrc(&mut self, i: &Inputs, bytes: &[u8]) -> bool {
+        if i.wire_sop && bytes.len() < STUB {
+            return false;
+        }
+        // With the last bytes of the beat before, among which an FCS may begin.
+        let mut all = [0; 3 + BEAT as usize];
+        all[..3].copy_from_slice(&self.last.to_le_bytes()[..3]);
+        all[3..][..bytes.len()].copy_from_slice(bytes);
+        let fcs = *all[..bytes.len() + 3].last_chunk().expect("more than an FCS");
+        let beat = &mut all[3..][..bytes.len()];
+        let mut crc = self.icrc;
+        if i.wire_sop {
+            crc = fcs::ICRC_INIT;
+            fcs::mask(beat);
+        }
+        crc = fcs::after(crc, beat);
+        if i.wire_eop {
+            return fcs::before(crc, fcs) == fcs::RESIDUE;
+        }
+        self.icrc = crc;
+        self.last = u32::from_le_bytes(fcs) >> 8;
+        false
+    }
+
     /// Words that a beat completes, whatever came before it.
-    fn completes(tag: Tag, shift: u8) -> u8 {
-        // Bytes at hand past the payload's place in a word, without the FCS.
+    fn completes(tag: Tag, shift: u8, trailer: u8) -> u8 {
+        let trailer = i16::from(trailer);
+        // Bytes at hand past the payload's place in a word, without what follows the payload.
         let at_hand = match (tag.sop, tag.eop) {
             _ if tag.spoilt => 0,
             (true, false) => 0,
             (false, false) => 2 * 64,
-            (true, true) => i16::from(tag.bytes) - 4 - 64 - i16::from(shift),
-            (false, true) => i16::from(tag.bytes) - 4 + 64 - i16::from(shift),
+            (true, true) => i16::from(tag.bytes) - trailer - 64 - i16::from(shift),
+            (false, true) => i16::from(tag.bytes) - trailer + 64 - i16::from(shift),
         };
         at_hand.max(0).cast_unsigned().div_ceil(64) as u8
     }
 
     /// One word of the oldest beat, or all of it when it has none.
-    fn read_out(&mut self, shift: u8) {
+    fn read_out(&mut self, shift: u8, icrc: bool) {
         let at = usize::from(self.head);
         let tag = self.tags[at];
+        let trailer = if icrc { 8 } else { 4 };
         if tag.sop && self.reading {
             // The frame before never ended.
             self.reading = false;
-            self.tell(self.hdr, self.len, false, self.words);
+            self.tell(self.hdr, self.len, [false, !icrc], self.words);
             return;
         }
         let base = if tag.sop { 0 } else { self.words - self.step };
-        let wanted = Self::completes(tag, shift);
+        let wanted = Self::completes(tag, shift, trailer);
         let some = wanted.min(WORDS - base);
         if some > 0 {
             let cut = tag.eop && self.step + 1 == wanted;
-            self.word(at, tag, shift, cut);
+            self.word(at, tag, shift, cut.then_some(trailer));
         }
         self.words = base + self.step + u8::from(some > 0);
         self.step += 1;
@@ -273,7 +323,7 @@ impl Regs {
         self.step = 0;
         self.pop(at, tag);
         if tag.eop {
-            self.tell(self.hdr, self.len, tag.good, self.words);
+            self.tell(self.hdr, self.len, [tag.good, tag.icrc], self.words);
             let next = usize::from(self.head);
             let beat = self.tags[next];
             if self.count > 0 && beat.sop && !beat.eop {
@@ -296,8 +346,8 @@ impl Regs {
         }
     }
 
-    /// A word goes out; `cut` when the payload ends in it.
-    fn word(&mut self, at: usize, tag: Tag, shift: u8, cut: bool) {
+    /// A word goes out; with the bytes behind the payload when that ends in it.
+    fn word(&mut self, at: usize, tag: Tag, shift: u8, trailer: Option<u8>) {
         let [low, high] = halves(&self.beats[at]);
         let pair = match self.step {
             _ if tag.sop => [high, Wide::ZERO],
@@ -309,20 +359,23 @@ impl Regs {
         unpack(&pair[0], &mut bytes[..64]);
         unpack(&pair[1], &mut bytes[64..]);
         let bytes = &mut bytes[usize::from(shift)..][..64];
-        let tail = tag.bytes.wrapping_sub(4).wrapping_sub(shift) % 64;
-        if cut && tail > 0 {
-            bytes[usize::from(tail)..].fill(0);
+        if let Some(trailer) = trailer {
+            let tail = tag.bytes.wrapping_sub(trailer).wrapping_sub(shift) % 64;
+            if tail > 0 {
+                bytes[usize::from(tail)..].fill(0);
+            }
         }
         self.word_valid = true;
         self.word_data = pack(bytes);
     }
 
-    /// A frame event goes out.
-    fn tell(&mut self, hdr: Wide<13>, len: u16, fcs_ok: bool, words: u8) {
+    /// A frame event goes out; whether FCS and ICRC are right.
+    fn tell(&mut self, hdr: Wide<13>, len: u16, [fcs_ok, icrc_ok]: [bool; 2], words: u8) {
         self.frame_valid = true;
         self.frame_hdr = hdr;
         self.frame_len = len;
         self.frame_fcs_ok = fcs_ok;
+        self.frame_icrc_ok = icrc_ok;
         self.frame_words = words;
     }
 }

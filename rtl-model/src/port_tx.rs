@@ -1,4 +1,4 @@
-//! Port, transmit side: turns frames into beats of 128 B on the wire, with payload and FCS.
+//! Port, transmit side: turns frames into beats of 128 B on the wire, with payload, ICRC and FCS.
 //!
 //! Twin of `hdl/port_tx.sv`. PKT-1, PKT-2. Latency L = 3 clocks: the last beat comes exactly
 //! 3 clocks after the end event; a frame's full beats come 4, 6, 8, … clocks after its start event.
@@ -11,8 +11,11 @@
 //! (row out), join (words in: shift, mask, header), sum (CRC), wire. The last beat waits in the sum
 //! stage for its end.
 //!
+//! With `cfg_icrc` an IPv4 frame has an ICRC before its FCS, made in the join stage; any other
+//! frame, PFC's above all, has none.
+//!
 //! Borders: no payload; FCS split over two beats (frame of 128 n + 1 … 3 B) or alone in the last
-//! one (128 n + 4 B); off 0 and 63; off − `hdr_len` either side of −64 (which bank comes first);
+//! one (128 n + 4 B), and so for the ICRC (128 n + 5 … 8 B); off 0 and 63; off − `hdr_len` either side of −64 (which bank comes first);
 //! 8,192 B of payload; frames back to back with one clock between start and end.
 //!
 //! Choices: a frame with payload has `hdr_len` > off (every data header is longer than a word).
@@ -32,6 +35,10 @@ use crate::types::{Beat, Frame, Word};
 const BEAT: usize = 128;
 /// Bytes of the FCS.
 const FCS: usize = 4;
+/// Bytes of the ICRC.
+const ICRC: usize = 4;
+/// Bits of `hdr` with the `EtherType`, and IPv4's.
+const ETHERTYPE: (usize, u64) = (32, 0x0008);
 /// Rows of a replay slot in each bank.
 const SLOT_ROWS: u32 = 65;
 
@@ -47,6 +54,8 @@ pub struct Inputs {
     /// How long before this clock it ended, in units.
     #[bits(20)]
     pub end_back: u32,
+    /// Level: `ICRCEnable`. From `csr`.
+    pub cfg_icrc: bool,
     /// Even word of the replay payload, as read.
     pub bank_rdata0: Word,
     /// Odd word of the replay payload, as read.
@@ -103,6 +112,8 @@ pub struct Regs {
     /// Bytes of it.
     #[bits(7)]
     pub read_hdr_len: u8,
+    /// The frame has an ICRC.
+    pub read_icrc: bool,
     /// Bytes follow the header from the slot.
     pub read_payload: bool,
     /// A pair begins with an odd word: in bank 1, one row back.
@@ -131,6 +142,8 @@ pub struct Regs {
     /// See `read_hdr_len`.
     #[bits(7)]
     pub join_hdr_len: u8,
+    /// See `read_icrc`.
+    pub join_icrc: bool,
     /// See `read_payload`.
     pub join_payload: bool,
     /// See `read_odd`.
@@ -145,6 +158,8 @@ pub struct Regs {
     pub join_slot: u16,
     /// Second word of the pair before.
     pub residue: Word,
+    /// CRC register of the ICRC over the frame's bytes before this beat.
+    pub icrc: u32,
     /// Sum stage: it holds a beat.
     pub sum_valid: bool,
     /// First of its frame.
@@ -196,6 +211,11 @@ fn before_fcs(left: u16) -> usize {
     usize::from(left).saturating_sub(FCS).min(BEAT)
 }
 
+/// How many come before what follows the payload: the FCS, and an ICRC before it.
+fn before_trailer(left: u16, icrc: bool) -> usize {
+    if icrc { usize::from(left).saturating_sub(ICRC + FCS).min(BEAT) } else { before_fcs(left) }
+}
+
 /// Sets whole 8-byte groups of `out` from a wide value; faster than any number of bytes.
 pub(crate) fn unpack<const N: usize>(wide: &Wide<N>, out: &mut [u8]) {
     for (group, word) in out.chunks_exact_mut(8).zip(wide.0) {
@@ -221,7 +241,8 @@ impl Block for Regs {
     }
 
     fn drive(&self, o: &mut Outputs) {
-        let read = self.issues() && self.read_payload && before_fcs(self.read_left) > 0;
+        let payload = self.read_payload && before_trailer(self.read_left, self.read_icrc) > 0;
+        let read = self.issues() && payload;
         // The odd word before the first even one lies in the header.
         let odd = read && !(self.read_odd && self.read_sop);
         o.bank_re = u8::from(odd) << 1 | u8::from(read);
@@ -266,7 +287,7 @@ impl Block for Regs {
             self.read();
         }
         if i.tx_valid {
-            self.start(&i.tx);
+            self.start(&i.tx, i.cfg_icrc);
         }
     }
 
@@ -285,7 +306,9 @@ impl Regs {
     }
 
     /// A frame enters the read stage.
-    fn start(&mut self, frame: &Frame) {
+    fn start(&mut self, frame: &Frame, enabled: bool) {
+        let icrc = enabled && frame.hdr.0[1] >> ETHERTYPE.0 & 0xffff == ETHERTYPE.1;
+        let bare = usize::from(frame.hdr_len) + FCS + if icrc { ICRC } else { 0 };
         // The frame's first byte is this far before its replay slot's.
         let lead = frame.hdr_len.wrapping_sub(frame.off);
         self.read_valid = true;
@@ -294,7 +317,8 @@ impl Regs {
         self.read_left = frame.len;
         self.read_hdr = frame.hdr;
         self.read_hdr_len = frame.hdr_len;
-        self.read_payload = frame.data && usize::from(frame.len) > usize::from(frame.hdr_len) + FCS;
+        self.read_icrc = icrc;
+        self.read_payload = frame.data && usize::from(frame.len) > bare;
         self.read_odd = lead > 64;
         self.read_shift = lead.wrapping_neg() % 64;
         self.read_row = u32::from(frame.slot) * SLOT_ROWS;
@@ -310,6 +334,7 @@ impl Regs {
             self.join_hdr = self.read_hdr;
         }
         self.join_hdr_len = self.read_hdr_len;
+        self.join_icrc = self.read_icrc;
         self.join_payload = self.read_payload;
         self.join_odd = self.read_odd;
         self.join_shift = self.read_shift;
@@ -337,7 +362,7 @@ impl Regs {
             for (bytes, word) in slot.chunks_exact_mut(64).zip([&self.residue, pair[0], pair[1]]) {
                 unpack(word, bytes);
             }
-            let size = before_fcs(self.join_left);
+            let size = before_trailer(self.join_left, self.join_icrc);
             beat[..size].copy_from_slice(&slot[usize::from(self.join_shift)..][..size]);
             self.residue = *pair[1];
         }
@@ -347,12 +372,35 @@ impl Regs {
             let len = usize::from(self.join_hdr_len).min(header.len());
             beat[..len].copy_from_slice(&header[..len]);
         }
+        if self.join_icrc {
+            self.add_icrc(&mut beat);
+        }
         self.sum_valid = true;
         self.sum_sop = self.join_sop;
         self.sum_left = self.join_left;
         self.sum_beat = pack(&beat);
         self.sum_data = self.join_data;
         self.sum_slot = self.join_slot;
+    }
+
+    /// As much of the ICRC as the beat holds; the rest goes with the one behind it.
+    fn add_icrc(&mut self, beat: &mut [u8; BEAT]) {
+        let size = before_trailer(self.join_left, true);
+        if size > 0 {
+            let mut covered = *beat;
+            if self.join_sop {
+                fcs::mask(&mut covered);
+            }
+            let crc = if self.join_sop { fcs::ICRC_INIT } else { self.icrc };
+            self.icrc = fcs::after(crc, &covered[..size]);
+        }
+        let icrc = (!self.icrc).to_le_bytes();
+        let room = before_fcs(self.join_left) - size;
+        if size > 0 {
+            beat[size..][..room].copy_from_slice(&icrc[..room]);
+        } else {
+            beat[..room].copy_from_slice(&icrc[ICRC - room..]);
+        }
     }
 
     /// The sum stage's beat goes to the wire, with as much of the FCS as it holds.

@@ -181,7 +181,7 @@ pub enum Kind {
     Serialize,
     Deserialize,
 )]
-#[bits(4)]
+#[bits(5)]
 pub enum Drop {
     /// Not dropped.
     #[default]
@@ -216,6 +216,8 @@ pub enum Drop {
     QpFull = 14,
     /// PSN out of the window, or never sent.
     Psn = 15,
+    /// Bad invariant CRC; checked after `Length`, with `ICRCEnable` only.
+    Icrc = 16,
 }
 
 /// A received frame, parsed. Fields that its kind does not have are zero.
@@ -418,4 +420,34 @@ pub enum Refuse {
     QpFull = 7,
     /// No free message entry.
     MsgFull = 8,
+    /// The QP is in error, or is being closed.
+    QpError = 9,
+}
+
+/// Why a QP ends before its messages do (QP-6). All but the last put it in error.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    ImageEnum,
+    Serialize,
+    Deserialize,
+)]
+#[bits(2)]
+pub enum Why {
+    /// A payload could not be read (PCI-8).
+    #[default]
+    Read = 0,
+    /// One timeout more than the budget (TMR-4).
+    Timeout = 1,
+    /// One NACK more than the budget (NAK-2).
+    Nack = 2,
+    /// The host closes it.
+    Close = 3,
 }

@@ -8,7 +8,7 @@ use cosim::settings::Settings;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-use crate::common::{fixture, message, run_into, scenario, settings};
+use crate::common::{agrees, fixture, message, run_into, scenario, settings};
 
 /// Frames of a capture, with the interface they left by.
 fn frames(path: &Path) -> Vec<(u32, Vec<u8>)> {
@@ -27,6 +27,10 @@ fn frames(path: &Path) -> Vec<(u32, Vec<u8>)> {
 fn check(settings: &Settings, from: usize, frame: &[u8]) {
     let (body, fcs) = frame.split_at(frame.len() - 4);
     assert_eq!(crc32fast::hash(body).to_le_bytes(), fcs, "FCS");
+    if settings.nics[from].icrc {
+        let (datagram, icrc) = body[14..].split_at(body.len() - 14 - 4);
+        assert_eq!(icrc_of(datagram), icrc, "ICRC");
+    }
     let packet = SlicedPacket::from_ethernet(body).expect("parses");
     let Some(NetSlice::Ipv4(ip)) = &packet.net else { panic!("no IPv4: {packet:?}") };
     let header = ip.header().to_header();
@@ -44,6 +48,15 @@ fn check(settings: &Settings, from: usize, frame: &[u8]) {
     // Codepoints of the roles: trimmable data, control; ECT(0).
     let data = [0xc6, 0xc7, 0xc8, 0xca].contains(&body[42]);
     assert_eq!((header.dscp.value(), header.ecn.value()), (if data { 4 } else { 46 }, 2));
+}
+
+/// ICRC by its definition: 8 bytes of ones, then the datagram with what routers change as ones.
+fn icrc_of(datagram: &[u8]) -> [u8; 4] {
+    let mut bytes = [&[0xff; 8], datagram].concat();
+    for at in [1, 8, 10, 11, 26, 27, 32] {
+        bytes[8 + at] = 0xff;
+    }
+    crc32fast::hash(&bytes).to_le_bytes()
 }
 
 fn every_frame(settings: &Settings) -> usize {
@@ -74,4 +87,22 @@ fn pkt_1_frames_of_every_length_parse() {
     let rest = scenario(head, &sizes[200..].concat());
     let all = [text, rest].iter().map(|text| every_frame(&settings(text))).sum::<usize>();
     assert_eq!(all, 261 * 3);
+}
+
+/// PKT-1: with `ICRCEnable` each frame has a right ICRC, 4 B that count: on the wire, in the egress
+/// pools and in what is charged. Both twins agree, and payloads come whole.
+#[test]
+fn pkt_1_icrc_is_right_and_counted() {
+    let sizes: Vec<_> = (40..=60).map(|n| message(&format!("{n}B"), "")).collect();
+    let head = |icrc| format!("limit = \"200us\"\n[defaults]\nICRCEnable = {icrc}");
+    let text = |icrc| scenario(&head(icrc), &(sizes.concat() + &message("8200B", "count = 3")));
+    let bytes = |icrc| {
+        let settings = settings(&text(icrc));
+        let frames = every_frame(&settings) as u64;
+        let (_, recorder) = agrees("icrc", &settings);
+        (recorder.counts.iter().map(|c| c.bytes_arrived).sum::<u64>(), frames)
+    };
+    let ((without, frames), (with, same)) = (bytes(false), bytes(true));
+    assert_eq!(frames, same);
+    assert_eq!(with, without + 4 * frames);
 }

@@ -2,7 +2,9 @@
 
 mod bad_input;
 mod common;
+mod ends;
 mod figures;
 mod frames;
 mod path;
 mod shapes;
+mod switch;
