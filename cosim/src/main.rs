@@ -59,6 +59,9 @@ struct MutateArgs {
     /// How many to run at a time.
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
+    /// Those of fixtures/mutants_model/ instead, in a copy of rtl-model/, one at a time.
+    #[arg(long)]
+    model: bool,
 }
 
 #[derive(Args)]
@@ -226,20 +229,26 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
         _ => (code::TOOLS, format!("failed to {e}")),
     };
     let root = verilated::project_root();
-    let mut faults = mutants::all(&root).map_err(failed)?;
+    let all = if args.model { mutants::model::all(&root) } else { mutants::all(&root) };
+    let mut faults = all.map_err(failed)?;
     faults.retain(|m| args.block.as_ref().is_none_or(|b| *b == m.source || *b == m.bench));
     let mut files: Vec<_> = faults.iter().map(|m| (m.source.clone(), m.bench.clone())).collect();
     files.dedup();
-    faults.extend(files.iter().map(|(source, bench)| Mutant::comment(source, bench)));
+    if !args.model {
+        faults.extend(files.iter().map(|(source, bench)| Mutant::comment(source, bench)));
+    }
     if faults.is_empty() {
         let name = args.block.as_deref().unwrap_or_default();
         return Err((code::INPUT, format!("fixtures/mutants/ has nothing of {name}")));
     }
-    let program = mutants::benches(&root).map_err(failed)?;
     let bar = indicatif::ProgressBar::new(faults.len() as u64);
-    let hdl = RtlChoice::default().hdl;
-    let verdicts =
-        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64));
+    let verdicts = if args.model {
+        mutants::model::run_all(&faults, &root, |n| bar.set_position(n as u64))
+    } else {
+        let program = mutants::benches(&root).map_err(failed)?;
+        let hdl = RtlChoice::default().hdl;
+        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64))
+    };
     bar.finish_and_clear();
     let verdicts = verdicts.map_err(failed)?;
     print!("{}", mutants::table(&faults, &verdicts));
