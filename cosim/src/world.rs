@@ -16,7 +16,7 @@ use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::Host;
-use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
+use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
 use crate::wire::{Assembler, WireBeat};
 
@@ -378,9 +378,15 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         | u64::from(s.trimming) << 1
         | u64::from(s.distinct_rtx) << 2
         | u64::from(s.cqe_on_link) << 3
+        | s.buffers.sched << 4
         | 2 << 6;
-    let (wire, nominal) = (WIRE_OVERHEAD + s.trailer(), NOMINAL_OVERHEAD + s.trailer());
-    vec![
+    let over = &s.overheads;
+    let overheads = over.data_header
+        | (over.wire + s.trailer()) << 8
+        | (over.nominal + s.trailer()) << 16
+        | over.charge_less << 24
+        | over.ack_extra << 32;
+    let mut writes = vec![
         (index::MSS, s.mss),
         (index::RANGE, s.range),
         (index::INITIAL_PSN, s.initial_psn),
@@ -392,15 +398,15 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::CQ_BASE, CQ_BASE),
         (index::CQ_LOG2, u64::from(CQ_LOG2)),
         (index::INIT_WINDOW, s.window),
-        (index::UNIT, s.mss + NOMINAL_OVERHEAD),
+        (index::UNIT, s.mss + over.nominal),
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
-        (index::OVERHEADS, DATA_HEADER | wire << 8 | nominal << 16),
+        (index::OVERHEADS, overheads),
         (index::TRAILER, u64::from(s.icrc)),
-        (index::EGRESS_POOL0, s.egress[0]),
-        (index::EGRESS_POOL1, s.egress[1]),
-        (index::INGRESS_POOL0, s.ingress[0]),
-        (index::INGRESS_POOL1, s.ingress[1]),
-    ]
+        (index::PFC, s.buffers.pfc_enable | s.delay << 8),
+        (index::ACK_HOLD, u64::from(over.ack_hold)),
+    ];
+    writes.extend(s.buffers.registers());
+    writes
 }

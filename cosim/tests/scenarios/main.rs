@@ -6,5 +6,6 @@ mod ends;
 mod figures;
 mod frames;
 mod path;
+mod rc;
 mod shapes;
 mod switch;
