@@ -70,7 +70,7 @@ struct List {
 
 impl List {
     /// Holds what retires against the list.
-    fn retires(&mut self, cqe: &RcCqe) {
+    fn retires(&mut self, cqe: RcCqe) {
         let (ssn, wqe, answered) = self.items.pop_front().expect("something is posted");
         self.places.pop_front();
         assert_eq!((cqe.ssn, cqe.op), (ssn, wqe.op), "post order");
@@ -81,7 +81,7 @@ impl List {
             assert_eq!(Some(cqe.status), wanted, "{cqe:?}");
         }
         if wqe.signal || cqe.status != Status::Success {
-            self.entries.push_back(*cqe);
+            self.entries.push_back(cqe);
         }
     }
 }
@@ -130,7 +130,7 @@ impl Bench {
     fn clock(&mut self, i: &Inputs) -> Result<Outputs, Mismatch> {
         let o = self.pair.clock(i)?;
         if o.retired_valid {
-            self.list.retires(&o.retired);
+            self.list.retires(o.retired);
             self.retired += 1;
         }
         if o.cqe_valid && i.cqe_ready {

@@ -279,13 +279,10 @@ impl Block for Regs {
         self.drop_valid = false;
         match self.state {
             State::Idle if room => self.look(i),
-            State::Idle => {}
             State::Reading if room => self.read_on(),
-            State::Reading => {}
             State::Asking if i.atomic_ready => self.state = State::Waiting,
-            State::Asking => {}
             State::Waiting if i.result_valid => self.finish_atomic(i.result),
-            State::Waiting => {}
+            _ => {}
         }
         if i.req_valid && o.req_ready {
             self.req_valid = true;

@@ -223,7 +223,7 @@ impl Block for Regs {
         let inputs =
             i.open || i.post_valid || i.rx_valid || i.done_valid || i.freed || i.fail_valid;
         let walks = self.walk() != Walk::Stays || self.retired_valid || self.stall_cqe;
-        !inputs && !walks && !self.issued && !(self.cqe_valid && i.cqe_ready)
+        !(inputs || walks || self.issued || self.cqe_valid && i.cqe_ready)
     }
 }
 

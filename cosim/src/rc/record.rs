@@ -211,7 +211,7 @@ fn answer(event: &str, rsp: &Response) -> String {
     format!("{event},{},{},{kind}", rsp.psn.0, rsp.msn.0)
 }
 
-fn entry(event: &str, cqe: &RcCqe) -> String {
+fn entry(event: &str, cqe: RcCqe) -> String {
     format!("{event},,{},{:?} {:?}", cqe.ssn.0, cqe.op, cqe.status)
 }
 
@@ -240,8 +240,8 @@ impl Sink for Recorder {
             Event::Stray => "ANSWER_DROPPED,,,".to_owned(),
             Event::Lost(how) => format!("RETRY,,,{how:?}"),
             Event::Failed(why) => format!("FAILED,,,{why:?}"),
-            Event::Retired(cqe) => entry("RETIRED", cqe),
-            Event::Completed(cqe) => entry("COMPLETED", cqe),
+            Event::Retired(cqe) => entry("RETIRED", *cqe),
+            Event::Completed(cqe) => entry("COMPLETED", *cqe),
         };
         self.row(clock, &text);
     }

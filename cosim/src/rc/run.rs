@@ -230,7 +230,7 @@ pub fn run_with(
     }
     let wall = start.elapsed();
     let differs = || twins.as_ref().and_then(|t| t.memories(&world));
-    let outcome = stopped.or_else(differs).unwrap_or_else(|| Outcome::Finished);
+    let outcome = stopped.or_else(differs).unwrap_or(Outcome::Finished);
     let outcome = judge(outcome, &mut world);
     let compared = twins.as_ref().map_or([0; 4], Twins::compared);
     let digest = ports.finish(&world);

@@ -272,7 +272,7 @@ impl Check<'_> {
     ) -> Result<u64, ScenarioError> {
         let Some(spanned) = value else { return Ok(default) };
         let ps = spanned.get_ref().0;
-        if ps.is_multiple_of(CLK_PS) && ps / CLK_PS <= u64::from(u32::MAX) {
+        if ps.is_multiple_of(CLK_PS) && u32::try_from(ps / CLK_PS).is_ok() {
             return Ok(ps / CLK_PS);
         }
         let what = format!("is {ps} ps, and can be whole clocks of {CLK_PS} ps, below 2^32");
