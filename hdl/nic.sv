@@ -12,6 +12,7 @@ module nic
   import sched_pkg::*;
   import qp_pkg::*;
   import completion_pkg::*;
+  import bitmap_pkg::*;
 #(
   parameter int unsigned QPS           = 256,
   parameter int unsigned PSNS          = 1024,
@@ -610,9 +611,23 @@ module nic
   logic [31:0] rx_track_peer_raddr;
   logic rx_track_rctx_we;
   logic [31:0] rx_track_rctx_waddr;
-  logic [138:0] rx_track_rctx_wdata;
+  logic [189:0] rx_track_rctx_wdata;
   logic rx_track_rctx_re;
   logic [31:0] rx_track_rctx_raddr;
+  logic rx_track_ends_we;
+  logic [31:0] rx_track_ends_waddr;
+  logic [47:0] rx_track_ends_wdata;
+  logic rx_track_ends_re;
+  logic [31:0] rx_track_ends_raddr;
+  logic rx_track_map_valid;
+  bitmap_e rx_track_map_op;
+  qp_t rx_track_map_qp;
+  psn_t rx_track_map_psn;
+  psn_t rx_track_map_low;
+  psn_t rx_track_map_walk;
+  logic rx_track_map_last;
+  logic rx_track_map_asked;
+  logic rx_track_map_rsp_ready;
   logic rx_track_deliver_valid;
   delivery_t rx_track_deliver;
   logic rx_track_answer_valid;
@@ -629,12 +644,43 @@ module nic
   logic rx_track_closed_valid;
   qpn_t rx_track_closed_qpn;
   logic rx_track_dup_valid;
+  logic rx_track_ooo_valid;
+  logic [1:0] rx_track_ctrl_drops;
   logic rx_track_rel2_valid;
   len_t rx_track_rel2_bytes;
   logic rx_track_relt_valid;
   len_t rx_track_relt_bytes;
   logic [25:0] rx_track_peer_rdata;
-  logic [138:0] rx_track_rctx_rdata;
+  logic [189:0] rx_track_rctx_rdata;
+  logic [47:0] rx_track_ends_rdata;
+
+  // From rx_bitmap
+  logic rx_bitmap_req_ready;
+  logic rx_bitmap_rsp_valid;
+  logic rx_bitmap_rsp_hit;
+  psn_t rx_bitmap_rsp_psn;
+  logic [63:0] rx_bitmap_rsp_bits;
+  logic [10:0] rx_bitmap_rsp_far;
+  logic rx_bitmap_rsp_asked;
+  logic rx_bitmap_rsp_more;
+  logic rx_bitmap_bits_we;
+  logic [31:0] rx_bitmap_bits_waddr;
+  logic [63:0] rx_bitmap_bits_wdata;
+  logic rx_bitmap_bits_re;
+  logic [31:0] rx_bitmap_bits_raddr;
+  logic [63:0] rx_bitmap_bits_rdata;
+  logic rx_bitmap_mark_we;
+  logic [31:0] rx_bitmap_mark_waddr;
+  marks_t rx_bitmap_mark_wdata;
+  logic rx_bitmap_mark_re;
+  logic [31:0] rx_bitmap_mark_raddr;
+  marks_t rx_bitmap_mark_rdata;
+  logic rx_bitmap_any_we;
+  logic [31:0] rx_bitmap_any_waddr;
+  logic [15:0] rx_bitmap_any_wdata;
+  logic rx_bitmap_any_re;
+  logic [31:0] rx_bitmap_any_raddr;
+  logic [15:0] rx_bitmap_any_rdata;
 
   // From deliver_fifo
   logic deliver_fifo_in_ready;
@@ -2068,8 +2114,10 @@ module nic
   );
 
   rx_track #(
-      .QPS  (QPS),
-      .DESTS(DESTS)
+      .QPS(QPS),
+      .DESTS(DESTS),
+      .PSNS(PSNS),
+      .INGRESS_WORDS(INGRESS_WORDS)
   ) u_rx_track (
       .clk_i,
       .rst_ni,
@@ -2088,12 +2136,36 @@ module nic
       .rctx_re_o(rx_track_rctx_re),
       .rctx_raddr_o(rx_track_rctx_raddr),
       .rctx_rdata_i(rx_track_rctx_rdata),
+      .ends_we_o(rx_track_ends_we),
+      .ends_waddr_o(rx_track_ends_waddr),
+      .ends_wdata_o(rx_track_ends_wdata),
+      .ends_re_o(rx_track_ends_re),
+      .ends_raddr_o(rx_track_ends_raddr),
+      .ends_rdata_i(rx_track_ends_rdata),
+      .map_valid_o(rx_track_map_valid),
+      .map_ready_i(rx_bitmap_req_ready),
+      .map_op_o(rx_track_map_op),
+      .map_qp_o(rx_track_map_qp),
+      .map_psn_o(rx_track_map_psn),
+      .map_low_o(rx_track_map_low),
+      .map_walk_o(rx_track_map_walk),
+      .map_last_o(rx_track_map_last),
+      .map_asked_o(rx_track_map_asked),
+      .map_rsp_valid_i(rx_bitmap_rsp_valid),
+      .map_rsp_ready_o(rx_track_map_rsp_ready),
+      .map_rsp_hit_i(rx_bitmap_rsp_hit),
+      .map_rsp_psn_i(rx_bitmap_rsp_psn),
+      .map_rsp_bits_i(rx_bitmap_rsp_bits),
+      .map_rsp_far_i(rx_bitmap_rsp_far),
+      .map_rsp_asked_i(rx_bitmap_rsp_asked),
+      .map_rsp_more_i(rx_bitmap_rsp_more),
       .deliver_valid_o(rx_track_deliver_valid),
-      .deliver_ready_i(deliver_fifo_in_ready),
       .deliver_o(rx_track_deliver),
+      .deliver_level_i(deliver_fifo_level),
       .answer_valid_o(rx_track_answer_valid),
       .answer_ready_i(answer_fifo_in_ready),
       .answer_o(rx_track_answer),
+      .sent_valid_i(ack_build_cresv_valid),
       .close_valid_i(doorbell_close_valid),
       .close_ready_o(rx_track_close_ready),
       .close_qpn_i(doorbell_close_qpn),
@@ -2108,6 +2180,8 @@ module nic
       .closed_valid_o(rx_track_closed_valid),
       .closed_qpn_o(rx_track_closed_qpn),
       .dup_valid_o(rx_track_dup_valid),
+      .ooo_valid_o(rx_track_ooo_valid),
+      .ctrl_drops_o(rx_track_ctrl_drops),
       .rel2_valid_o(rx_track_rel2_valid),
       .rel2_bytes_o(rx_track_rel2_bytes),
       .relt_valid_o(rx_track_relt_valid),
@@ -2115,6 +2189,7 @@ module nic
       .cfg_peer_valid_i(csr_cfg_peer_valid),
       .cfg_peer_ip_i(csr_cfg_peer_ip),
       .cfg_range_i(csr_cfg_range),
+      .cfg_trimming_i(csr_cfg_trimming),
       .cfg_initial_psn_i(csr_cfg_initial_psn),
       .cfg_wire_overhead_i(csr_cfg_wire_overhead),
       .cfg_nominal_overhead_i(csr_cfg_nominal_overhead)
@@ -2146,9 +2221,104 @@ module nic
       .rdata_o(rx_track_rctx_rdata)
   );
 
+  ram_1r1w #(
+      .WIDTH($bits(rx_track_ends_wdata)),
+      .DEPTH(QPS * PSNS)
+  ) u_rx_track_ends (
+      .clk_i,
+      .we_i(rx_track_ends_we),
+      .waddr_i(rx_track_ends_waddr),
+      .wdata_i(rx_track_ends_wdata),
+      .re_i(rx_track_ends_re),
+      .raddr_i(rx_track_ends_raddr),
+      .rdata_o(rx_track_ends_rdata)
+  );
+
+  sack_bitmap #(
+      .PSNS(PSNS)
+  ) u_rx_bitmap (
+      .clk_i,
+      .rst_ni,
+      .req_valid_i(rx_track_map_valid),
+      .req_ready_o(rx_bitmap_req_ready),
+      .req_op_i(rx_track_map_op),
+      .req_qp_i(rx_track_map_qp),
+      .req_psn_i(rx_track_map_psn),
+      .req_end_i('0),
+      .req_low_i(rx_track_map_low),
+      .req_walk_i(rx_track_map_walk),
+      .req_last_i(rx_track_map_last),
+      .req_asked_i(rx_track_map_asked),
+      .rsp_valid_o(rx_bitmap_rsp_valid),
+      .rsp_ready_i(rx_track_map_rsp_ready),
+      .rsp_hit_o(rx_bitmap_rsp_hit),
+      .rsp_psn_o(rx_bitmap_rsp_psn),
+      .rsp_bits_o(rx_bitmap_rsp_bits),
+      .rsp_far_o(rx_bitmap_rsp_far),
+      .rsp_asked_o(rx_bitmap_rsp_asked),
+      .rsp_more_o(rx_bitmap_rsp_more),
+      .bits_we_o(rx_bitmap_bits_we),
+      .bits_waddr_o(rx_bitmap_bits_waddr),
+      .bits_wdata_o(rx_bitmap_bits_wdata),
+      .bits_re_o(rx_bitmap_bits_re),
+      .bits_raddr_o(rx_bitmap_bits_raddr),
+      .bits_rdata_i(rx_bitmap_bits_rdata),
+      .mark_we_o(rx_bitmap_mark_we),
+      .mark_waddr_o(rx_bitmap_mark_waddr),
+      .mark_wdata_o(rx_bitmap_mark_wdata),
+      .mark_re_o(rx_bitmap_mark_re),
+      .mark_raddr_o(rx_bitmap_mark_raddr),
+      .mark_rdata_i(rx_bitmap_mark_rdata),
+      .any_we_o(rx_bitmap_any_we),
+      .any_waddr_o(rx_bitmap_any_waddr),
+      .any_wdata_o(rx_bitmap_any_wdata),
+      .any_re_o(rx_bitmap_any_re),
+      .any_raddr_o(rx_bitmap_any_raddr),
+      .any_rdata_i(rx_bitmap_any_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(rx_bitmap_bits_wdata)),
+      .DEPTH(QPS * PSNS / 64)
+  ) u_rx_bitmap_bits (
+      .clk_i,
+      .we_i(rx_bitmap_bits_we),
+      .waddr_i(rx_bitmap_bits_waddr),
+      .wdata_i(rx_bitmap_bits_wdata),
+      .re_i(rx_bitmap_bits_re),
+      .raddr_i(rx_bitmap_bits_raddr),
+      .rdata_o(rx_bitmap_bits_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(rx_bitmap_mark_wdata)),
+      .DEPTH(QPS * PSNS / 64)
+  ) u_rx_bitmap_mark (
+      .clk_i,
+      .we_i(rx_bitmap_mark_we),
+      .waddr_i(rx_bitmap_mark_waddr),
+      .wdata_i(rx_bitmap_mark_wdata),
+      .re_i(rx_bitmap_mark_re),
+      .raddr_i(rx_bitmap_mark_raddr),
+      .rdata_o(rx_bitmap_mark_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(rx_bitmap_any_wdata)),
+      .DEPTH(QPS)
+  ) u_rx_bitmap_any (
+      .clk_i,
+      .we_i(rx_bitmap_any_we),
+      .waddr_i(rx_bitmap_any_waddr),
+      .wdata_i(rx_bitmap_any_wdata),
+      .re_i(rx_bitmap_any_re),
+      .raddr_i(rx_bitmap_any_raddr),
+      .rdata_o(rx_bitmap_any_rdata)
+  );
+
   ram_fifo #(
       .WIDTH($bits(delivery_t)),
-      .DEPTH(1024)
+      .DEPTH(2 * INGRESS_WORDS)
   ) u_deliver_fifo (
       .clk_i,
       .rst_ni,
@@ -2169,7 +2339,7 @@ module nic
 
   ram_1r1w #(
       .WIDTH($bits(deliver_fifo_ram_wdata)),
-      .DEPTH(1024)
+      .DEPTH(2 * INGRESS_WORDS)
   ) u_deliver_fifo_ram (
       .clk_i,
       .we_i(deliver_fifo_ram_we),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
 use crate::switch::Act;
+use crate::world::World;
 
 /// An event of one NIC, in the clock in which its block shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +82,12 @@ pub enum Event {
     },
     /// A duplicate arrived (RX-7).
     Duplicate,
+    /// A packet came out of order and is held (RX-7).
+    OutOfOrder,
+    /// A trimmed packet of an open QP arrived in its window (RX-5).
+    Trimmed,
+    /// Control frames found no room to wait (SACK-6).
+    ControlDropped(u8),
     /// A turn was refused for want of replay slots or tags (SEG-5).
     Stalled {
         /// True for slots, false for tags.
@@ -113,6 +120,8 @@ pub enum Event {
     Arrived {
         /// Bytes.
         len: u32,
+        /// The bytes, FCS included, where frames are wanted.
+        bytes: Vec<u8>,
     },
     /// The switch did something to a frame of this NIC, or sent it a pause.
     Switch(Act),
@@ -127,6 +136,14 @@ pub trait Sink {
     fn wants_frames(&self) -> bool {
         true
     }
+
+    /// The first clock in which it wants to see the world before the edge; never, unless said.
+    fn due(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// The world before the edge of a clock that it wants to see.
+    fn look(&mut self, _world: &World) {}
 }
 
 /// Takes nothing.
@@ -205,6 +222,15 @@ fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     if track.dup_valid {
         see(Event::Duplicate);
+    }
+    if track.ooo_valid {
+        see(Event::OutOfOrder);
+    }
+    if track.relt_valid && !track.drop_valid {
+        see(Event::Trimmed);
+    }
+    if track.ctrl_drops > 0 {
+        see(Event::ControlDropped(track.ctrl_drops));
     }
     for (dropped, reason) in [
         (o.ingress_pool.drop_valid, o.ingress_pool.drop_reason),

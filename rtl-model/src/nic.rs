@@ -27,7 +27,7 @@ use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, Tl
 use crate::{
     ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
     packet_parse, path_select, payload_fetch, payload_write, port_rx, port_tx, qp_drain, qp_table,
-    replay_store, rx_track, tlp_engine, tlp_parse, tx_scheduler, window,
+    replay_store, rx_track, sack_bitmap, tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.

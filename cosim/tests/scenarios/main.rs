@@ -7,5 +7,7 @@ mod figures;
 mod frames;
 mod path;
 mod rc;
+mod receive;
+mod records;
 mod shapes;
 mod switch;

@@ -432,6 +432,27 @@ pub(super) mod from {
         if valid(&mut i.answer_fifo.in_valid, o.answer_valid, wake, at::answer_fifo) {
             i.answer_fifo.in_data = o.answer;
         }
+        if valid(&mut i.rx_bitmap.req_valid, o.map_valid, wake, at::rx_bitmap) {
+            i.rx_bitmap.req_op = o.map_op;
+            i.rx_bitmap.req_qp = o.map_qp;
+            i.rx_bitmap.req_psn = o.map_psn;
+            i.rx_bitmap.req_low = o.map_low;
+            i.rx_bitmap.req_walk = o.map_walk;
+            i.rx_bitmap.req_last = o.map_last;
+            i.rx_bitmap.req_asked = o.map_asked;
+        }
+    }
+
+    pub fn rx_bitmap(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.rx_bitmap, &mut nic.wake);
+        if valid(&mut i.rx_track.map_rsp_valid, o.rsp_valid, wake, at::rx_track) {
+            i.rx_track.map_rsp_hit = o.rsp_hit;
+            i.rx_track.map_rsp_psn = o.rsp_psn;
+            i.rx_track.map_rsp_bits = o.rsp_bits;
+            i.rx_track.map_rsp_far = o.rsp_far;
+            i.rx_track.map_rsp_asked = o.rsp_asked;
+            i.rx_track.map_rsp_more = o.rsp_more;
+        }
     }
 
     pub fn deliver_fifo(nic: &mut Nic) {
@@ -439,6 +460,7 @@ pub(super) mod from {
         if valid(&mut i.payload_write.in_valid, o.out_valid, wake, at::payload_write) {
             i.payload_write.r#in = o.out_data;
         }
+        level(&mut i.rx_track.deliver_level, o.level, wake, at::rx_track);
     }
 
     pub fn payload_write(nic: &mut Nic) {
@@ -482,6 +504,7 @@ pub(super) mod from {
         if valid(&mut i.egress_arbiter.cresv_valid, o.cresv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.cresv_bytes = o.cresv_bytes;
         }
+        level(&mut i.rx_track.sent_valid, o.cresv_valid, wake, at::rx_track);
     }
 
     pub fn ack_take(nic: &mut Nic) {
@@ -621,6 +644,7 @@ impl Nic {
         i.rx_track.cfg_peer_valid = o.cfg_peer_valid;
         i.rx_track.cfg_peer_ip = o.cfg_peer_ip;
         i.rx_track.cfg_range = o.cfg_range;
+        i.rx_track.cfg_trimming = o.cfg_trimming;
         i.rx_track.cfg_initial_psn = o.cfg_initial_psn;
         i.rx_track.cfg_wire_overhead = o.cfg_wire_overhead;
         i.rx_track.cfg_nominal_overhead = o.cfg_nominal_overhead;
@@ -740,12 +764,16 @@ impl Nic {
         ready(&mut i.dat_fifo.out_ready, o.rx_track.in_ready, wake, at::rx_track, at::dat_fifo);
         ready(&mut i.ctl_fifo.out_ready, o.ack_take.in_ready, wake, at::ack_take, at::ctl_fifo);
         ready(
-            &mut i.rx_track.deliver_ready,
-            o.deliver_fifo.in_ready,
+            &mut i.rx_bitmap.rsp_ready,
+            o.rx_track.map_rsp_ready,
             wake,
-            at::deliver_fifo,
             at::rx_track,
+            at::rx_bitmap,
         );
+        if woken(*wake, at::rx_bitmap) {
+            b.rx_bitmap.ready(&i.rx_bitmap, &mut o.rx_bitmap);
+        }
+        ready(&mut i.rx_track.map_ready, o.rx_bitmap.req_ready, wake, at::rx_bitmap, at::rx_track);
         ready(
             &mut i.rx_track.answer_ready,
             o.answer_fifo.in_ready,
@@ -1356,6 +1384,48 @@ impl Nic {
                 self.stir |= 1 << at::rx_track;
                 m.rx_track_rctx.write(o.rx_track.rctx_waddr, o.rx_track.rctx_wdata);
             }
+            if o.rx_track.ends_re {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_ends.read(o.rx_track.ends_raddr);
+                i.rx_track.ends_rdata = m.rx_track_ends.rdata;
+                self.read |= 1 << 43;
+            }
+            if o.rx_track.ends_we {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_ends.write(o.rx_track.ends_waddr, o.rx_track.ends_wdata);
+            }
+        }
+        if woken(wake, at::rx_bitmap) {
+            if o.rx_bitmap.bits_re {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_bits.read(o.rx_bitmap.bits_raddr);
+                i.rx_bitmap.bits_rdata = m.rx_bitmap_bits.rdata;
+                self.read |= 1 << 40;
+            }
+            if o.rx_bitmap.bits_we {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_bits.write(o.rx_bitmap.bits_waddr, o.rx_bitmap.bits_wdata);
+            }
+            if o.rx_bitmap.mark_re {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_mark.read(o.rx_bitmap.mark_raddr);
+                i.rx_bitmap.mark_rdata = m.rx_bitmap_mark.rdata;
+                self.read |= 1 << 41;
+            }
+            if o.rx_bitmap.mark_we {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_mark.write(o.rx_bitmap.mark_waddr, o.rx_bitmap.mark_wdata);
+            }
+            if o.rx_bitmap.any_re {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_any.read(o.rx_bitmap.any_raddr);
+                i.rx_bitmap.any_rdata = m.rx_bitmap_any.rdata;
+                self.read |= 1 << 42;
+            }
+            if o.rx_bitmap.any_we {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_any.write(o.rx_bitmap.any_waddr, o.rx_bitmap.any_wdata);
+            }
         }
         if woken(wake, at::deliver_fifo) {
             if o.deliver_fifo.ram_re {
@@ -1441,6 +1511,10 @@ impl Nic {
         i.ctl_fifo.ram_rdata = m.ctl_fifo_ram.rdata;
         i.rx_track.peer_rdata = m.rx_track_peer.rdata;
         i.rx_track.rctx_rdata = m.rx_track_rctx.rdata;
+        i.rx_track.ends_rdata = m.rx_track_ends.rdata;
+        i.rx_bitmap.bits_rdata = m.rx_bitmap_bits.rdata;
+        i.rx_bitmap.mark_rdata = m.rx_bitmap_mark.rdata;
+        i.rx_bitmap.any_rdata = m.rx_bitmap_any.rdata;
         i.deliver_fifo.ram_rdata = m.deliver_fifo_ram.rdata;
         i.payload_write.ring_rdata = m.ingress_ring.rdata;
         i.answer_fifo.ram_rdata = m.answer_fifo_ram.rdata;
