@@ -293,17 +293,14 @@ impl Bench {
             self.ask = Some(Ask { qp, close, free, left: self.rng.between(1, 3) });
         }
         if o.drop_valid && self.i.drop_ready {
-            match self.tossed.take() {
-                Some((seg, left)) => {
-                    assert_eq!((o.drop_qp, left), (seg.qp, [false; 3]), "given back before");
-                }
-                None => {
-                    let posting = self.i.post_sched_valid || self.i.post_done_valid;
-                    assert!(self.at(o.drop_qp).dead, "a drop needs a mark");
-                    // A post that began before the mark is over.
-                    assert!(!(posting && self.i.post_qp == o.drop_qp), "a post comes behind it");
-                    self.at(o.drop_qp).dropped = true;
-                }
+            if let Some((seg, left)) = self.tossed.take() {
+                assert_eq!((o.drop_qp, left), (seg.qp, [false; 3]), "given back before");
+            } else {
+                let posting = self.i.post_sched_valid || self.i.post_done_valid;
+                assert!(self.at(o.drop_qp).dead, "a drop needs a mark");
+                // A post that began before the mark is over.
+                assert!(!(posting && self.i.post_qp == o.drop_qp), "a post comes behind it");
+                self.at(o.drop_qp).dropped = true;
             }
             assert_eq!(o.drop_group, Self::group(o.drop_qp));
         }

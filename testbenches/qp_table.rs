@@ -570,7 +570,6 @@ fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
     for what in ["found", "not found", "full", "reused", "wrapped", "group", "post refused"]
         .into_iter()
         .chain(["close of none refused", "drained", "freed", "marked", "not marked", "failed"])
-        .into_iter()
         .chain(["closed", "pressed"])
     {
         assert!(world.plain.counts.get(what).is_some_and(|n| *n > 3), "{what} is rare: {seed}");

@@ -60,7 +60,7 @@ struct MutateArgs {
     /// How many to run at a time.
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
-    /// Those of fixtures/mutants_model/ instead, in a copy of rtl-model/, one at a time.
+    /// Those of `fixtures/mutants_model`/ instead, in a copy of rtl-model/, one at a time.
     #[arg(long)]
     model: bool,
 }
