@@ -281,7 +281,8 @@ impl Bench {
             if free {
                 assert!(close && self.at(qp).purged, "an empty QP is freed");
                 let left = self.fetching.iter().any(|s| s.qp == qp);
-                assert!(!left && !(self.i.seg_valid && self.i.seg.qp == qp), "segments are left");
+                let comes = self.i.seg_valid && self.i.seg.qp == qp;
+                assert!(!left && !comes, "segments are left");
                 self.closes += 1;
             } else {
                 // A close comes before any other reason; an error that is not told is forgotten.

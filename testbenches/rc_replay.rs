@@ -1,6 +1,9 @@
 //! `rc_replay`: model and RTL get the same inputs and must agree on every clock; plain code on PSNs
 //! that do not wrap says what retires, what is lost and what each packet is (MSN-4, MSN-7).
 
+// PSNs are counted without a wrap and cut to 24 bits.
+#![allow(clippy::cast_sign_loss)]
+
 use std::collections::{BTreeMap, VecDeque};
 
 use rtl_model::ram_1r1w::{self, Ram};
@@ -430,7 +433,7 @@ fn msn_4_past_a_read() -> Result<(), Mismatch> {
             };
             let syndrome = if row.text("kind") == "nak" { 0x60 } else { 0x1f };
             i.rx_valid = true;
-            i.rx = answer(kind, row.hex("psn") as i64, syndrome);
+            i.rx = answer(kind, row.hex("psn").cast_signed(), syndrome);
         }
         let mut losses = 0;
         for _ in 0..30 {

@@ -274,7 +274,8 @@ impl Bench {
         let qp = self.qp();
         let psn = *self.next.entry(qp).or_insert(Psn(5));
         let oldest = self.packets.iter().filter(|p| p.rec.qp == qp).map(|p| p.rec.psn);
-        let room = oldest.map(|o| psn.ahead_of(o)).max().unwrap_or(0) < self.sizes.psns as i32 - 1;
+        let room =
+            oldest.map(|o| psn.ahead_of(o)).max().unwrap_or(0) < self.sizes.psns.cast_signed() - 1;
         if self.free.is_empty() || !room {
             return;
         }
@@ -602,7 +603,8 @@ impl Bench {
 
     /// TMR-1: timers start two clocks after the end of serialisation comes.
     fn timers(&mut self, now: u64) -> Option<(u16, u64, u64, u8)> {
-        let (_, slot, start, at) = self.starting.pop_front_if(|(due, ..)| *due == now)?;
+        let (_, slot, start, at) = *self.starting.front().filter(|(due, ..)| *due == now)?;
+        self.starting.pop_front();
         let case = self.case;
         let p = self.packets.iter_mut().find(|p| p.slot == slot).expect("not retired meanwhile");
         p.place = Place::Wire;

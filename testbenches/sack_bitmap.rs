@@ -129,7 +129,7 @@ impl Record {
                     break;
                 }
             }
-            part.far = (at - psn) as u16;
+            part.far = (at - psn).cast_unsigned() as u16;
             part.hit = Some(at > psn);
             // It looks into the next word of the ring where that holds any bit.
             let word = |n: i64| n.rem_euclid(psns) / 64;
@@ -314,7 +314,7 @@ fn across_words_and_both_wraps() -> Result<(), Mismatch> {
     for row in Table::read("sack_bitmap/across_both_wraps.txt") {
         // The oracle's numbers do not wrap: what is below half the space comes after the wrap.
         let at = |name: &str| {
-            let n = row.hex(name) as i64;
+            let n = row.hex(name).cast_signed();
             if n < 0x80_0000 { n + 0x100_0000 } else { n }
         };
         let mut r = request(op(row.text("op")), at("psn"), at("end"), at("low"), at("walk"));
@@ -374,7 +374,7 @@ fn reports_walk_and_wrap() -> Result<(), Mismatch> {
         bases.push(base - low);
         for n in 0..64 {
             if all[0].bits >> n & 1 == 1 {
-                listed[(base - low) as usize + n] = true;
+                listed[(base - low).cast_unsigned() as usize + n] = true;
             }
         }
         if bases.len() == 16 {

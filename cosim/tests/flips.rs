@@ -96,9 +96,9 @@ fn a_difference_inside_a_group_has_its_clock() {
         let stop = |all_at_once: bool| {
             let mut again = Checked::resume(world.clone(), &built).expect("resumes");
             let rtl = &mut again.rtl[1].rtl;
-            let ring = rtl.layout().memory("u_ingress_ring").expect("a memory");
-            let flipped: Vec<_> = rtl.read_memory(ring).iter().map(|word| !word).collect();
-            rtl.load_memory(ring, &flipped).expect("fits");
+            let ingress = rtl.layout().memory("u_ingress_ring").expect("a memory");
+            let flipped: Vec<_> = rtl.read_memory(ingress).iter().map(|word| !word).collect();
+            rtl.load_memory(ingress, &flipped).expect("fits");
             let stopped = if all_at_once {
                 again.run(5_000, &mut Nowhere, |_| ())
             } else {
