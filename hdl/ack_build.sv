@@ -1,20 +1,20 @@
 // Control frames of the receiver: a SACK, a cumulative ACK, or both, or a NACK, from one answer.
 //
-// Twin of rtl-model/src/ack_build.rs. ACK-1, SACK-1, SACK-2, NAK-1, MSN-8, PTH-1, PTH-2, BUF-3.
-// An answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK or
-// a NACK, 5 for a SACK and an ACK; longer while path_select, the egress pool or `frame` keep it. The
+// Twin of rtl-model/src/ack_build.rs. ACK-1, SACK-1, SACK-2, NAK-1, MSN-8, PTH-1, PTH-2, BUF-3. An
+// answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK or a
+// NACK, 5 for a SACK and an ACK; longer while path_select, the egress pool or `frame` keep it. The
 // SACK goes first.
 //
-// A frame is built when the control pool has room for it: 94 B, 78 B, or 62 B and cfg_ack_extra bytes
-// of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
+// A frame is built when the control pool has room for it: 94 B, 78 B, or 62 B and cfg_ack_extra
+// bytes of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
 // ctl_free must count a reservation from the clock after its event on; the next frame is built
-// then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK or a NACK goes
-// on the entropy value of the packet that drew it.
+// then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK or a NACK
+// goes on the entropy value of the packet that drew it.
 //
 // Choices: an ack_psn_offset that 16 bits do not hold is clipped to -32,768, which is below every
-// window, so that no sender takes it for a packet it has out. The SACK that answers a probe has the
-// probe's id there. Service time, penalty and a NACK's timestamp are 0. An answer without a frame is
-// passed over.
+// window, so that no sender takes it for a packet it has out. The SACK that answers a probe has
+// the probe's id there. Service time, penalty and a NACK's timestamp are 0. An answer without a
+// frame is passed over.
 
 `include "assert.svh"
 

@@ -15,6 +15,9 @@
 // Borders and choices:
 // - A 0-byte packet is a data packet too (`frame_o.data` set): its slot is released as any other's.
 // - The frame is written down (rec_*) before it can leave, so no answer to it can come too early.
+//
+// It is longer than a module should be: new packets and repeated ones each have ports of their own,
+// and the stability of what it asks four partners is asserted.
 
 `include "assert.svh"
 

@@ -181,7 +181,7 @@ impl Around {
         let words = if class == 0 || rng.percent(20) { words } else { 0 };
         let mix = rng.bits();
         let drop = if rng.percent(8) {
-            rng.pick(&[Drop::Fcs, Drop::Length, Drop::IpAddr])
+            rng.pick(&[Drop::Fcs, Drop::Length, Drop::IpAddr, Drop::Icrc])
         } else {
             Drop::None
         };
@@ -430,7 +430,7 @@ fn rx_2_the_default_ring_fills_and_wraps() -> Result<(), Mismatch> {
     let pools = [3_600_000, 400_000];
     let mut pair = pair(&Sizes::DEFAULT, 7);
     let mut around = Around::new(&Sizes::DEFAULT, 7, pools);
-    for (pace, clocks) in [(0, 90_000), (5, 20_000), (4, 10_000), (0, 20_000), (4, 60_000)] {
+    for (pace, clocks) in [(0, 120_000), (5, 20_000), (4, 10_000), (0, 20_000), (4, 60_000)] {
         for _ in 0..clocks {
             around.clock(&mut pair, PACES[pace])?;
         }
