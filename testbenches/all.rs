@@ -1,5 +1,8 @@
 //! Every bench, in one program: a line for each block.
 
+// References count PSNs and places without a wrap.
+#![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+
 mod ack_build;
 mod ack_take;
 mod completion;

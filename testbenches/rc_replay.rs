@@ -1,9 +1,6 @@
 //! `rc_replay`: model and RTL get the same inputs and must agree on every clock; plain code on PSNs
 //! that do not wrap says what retires, what is lost and what each packet is (MSN-4, MSN-7).
 
-// PSNs are counted without a wrap and cut to 24 bits.
-#![allow(clippy::cast_sign_loss)]
-
 use std::collections::{BTreeMap, VecDeque};
 
 use rtl_model::ram_1r1w::{self, Ram};

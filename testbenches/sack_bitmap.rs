@@ -8,6 +8,23 @@ use rtl_model::sack_bitmap::{Inputs, Marks, Op, Outputs, Regs};
 use rtl_model::types::Psn;
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
+/// Requests, those that fill the ring more often.
+const OPS: [Op; 13] = [
+    Op::Set,
+    Op::Set,
+    Op::Hold,
+    Op::Test,
+    Op::Top,
+    Op::Block,
+    Op::Report,
+    Op::Set,
+    Op::Hold,
+    Op::Clear,
+    Op::Next,
+    Op::Take,
+    Op::Advance,
+];
+
 /// Where windows start: around the wrap of PSNs, half the number space, and words of the ring.
 const LOWS: [i64; 14] = [
     0, 1, 63, 64, 0x3ff, 0x400, 0x7f_ffc0, 0x7f_ffff, 0x80_0000, 0xff_fc00, 0xff_ffbf, 0xff_ffc0,
@@ -459,21 +476,6 @@ impl Traffic {
             2 => low + 0x80_0000,
             _ => psn,
         };
-        const OPS: [Op; 13] = [
-            Op::Set,
-            Op::Set,
-            Op::Hold,
-            Op::Test,
-            Op::Top,
-            Op::Block,
-            Op::Report,
-            Op::Set,
-            Op::Hold,
-            Op::Clear,
-            Op::Next,
-            Op::Take,
-            Op::Advance,
-        ];
         let mut op = self.rng.pick(if self.fill { &OPS[..7] } else { &OPS });
         if !self.wiped[at] || !self.fill && self.rng.percent(1) {
             op = Op::Wipe;

@@ -649,6 +649,7 @@ impl Bench {
     }
 
     /// One clock with what is offered, checked against the reference.
+    #[allow(clippy::too_many_lines)] // one port after another
     fn clock(&mut self, all: bool) -> Result<(), Mismatch> {
         self.drive(all);
         let now = self.dut.pair.clocks();
