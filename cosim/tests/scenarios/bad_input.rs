@@ -312,6 +312,8 @@ fn frame_reason(f: &[u8], own: [u8; 4], peers: &[[u8; 4]]) -> Option<&'static st
         (_, true) if !peers.iter().any(|p| f[26..30] == *p) => Some("Peer"),
         (0xffff, _) => Some("Qp"),
         (0x7fff, true) if f[50] & 0x40 != 0 => Some("Psn"),
+        // The NACK that such a packet draws comes to a NIC that has not sent it.
+        (0x7fff, false) => Some("Qp"),
         _ => None,
     }
 }
