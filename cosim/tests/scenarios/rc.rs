@@ -125,7 +125,7 @@ fn the_limit_is_told() {
 #[test]
 fn a_short_soak_agrees() {
     let choice = RtlChoice::default();
-    let report = soak(1, 20, 400_000, Mode::Lockstep, &choice, |_| ());
+    let report = soak(7, 3, 400_000, Mode::Lockstep, &choice, |_| ());
     let report = report.unwrap_or_else(|e| panic!("failed to {e}"));
     assert_eq!(report.wrong, None);
     let (clocks, most) = (report.clocks[0], report.most);
