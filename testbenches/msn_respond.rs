@@ -50,7 +50,8 @@ impl Dut {
         let ready = |rng: &mut Rng, stall| stall == 0 || !rng.percent(stall);
         i.rsp_ready = ready(&mut self.rng, self.stall);
         i.atomic_ready = ready(&mut self.rng, self.stall);
-        i.result = self.rng.bits();
+        // What stood in memory is often 0.
+        i.result = if self.rng.percent(30) { 0 } else { self.rng.bits() };
         i.result_valid = self.atomic.is_some() && ready(&mut self.rng, self.stall);
         if i.result_valid {
             self.atomic = None;

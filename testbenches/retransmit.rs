@@ -620,8 +620,26 @@ impl Bench {
         Some((slot, start, span, p.generation))
     }
 
+    /// TMR-4: a packet whose timer runs has timed out as often as a budget allows, or once less,
+    /// without all the clocks that it takes.
+    fn age(&mut self) {
+        let limit = self.case.limit();
+        let fresh = self.dut.pair.regs().fresh.clone();
+        let may = |p: &&mut Packet| p.place == Place::Wire && !fresh[usize::from(p.slot)];
+        let Some(p) = self.packets.iter_mut().find(may) else { return };
+        p.timeouts = limit - u32::from(limit > 0 && self.rng.percent(30));
+        for memory in [&mut self.dut.tims, &mut self.dut.tim] {
+            let mut timer = *memory.peek(usize::from(p.slot));
+            timer.timeouts = p.timeouts as u8;
+            memory.poke(usize::from(p.slot), timer);
+        }
+    }
+
     fn clock(&mut self) -> Result<(), Mismatch> {
         let now = self.dut.pair.clocks();
+        if now % 128 == 0 && self.dut.pair.regs().state == State::Idle {
+            self.age();
+        }
         self.offer();
         self.partners(now);
         let starts = self.timers(now);

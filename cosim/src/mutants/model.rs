@@ -47,6 +47,7 @@ pub fn run_all(
     mut each: impl FnMut(usize),
 ) -> Result<Vec<Verdict>, MutantError> {
     let copy = root.join("target/model-mutants");
+    fs::create_dir_all(&copy).map_err(at(&copy))?;
     for part in PARTS {
         copy_changed(&root.join(part), &copy.join(part))?;
     }
