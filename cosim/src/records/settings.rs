@@ -68,6 +68,9 @@ impl Check<'_> {
     }
 
     /// `[SimulationParameters]`.
+    ///
+    /// # Errors
+    /// At the first value that cannot work.
     pub fn parameters(&self, p: &Parameters) -> Result<IntervalSettings, ScenarioError> {
         let buffers_every = p.network_buffer_stats_reporting_interval.as_ref();
         Ok(IntervalSettings {
