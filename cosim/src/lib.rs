@@ -18,6 +18,7 @@ pub mod run;
 pub mod scenario;
 pub mod settings;
 pub mod snapshot;
+pub mod soak;
 pub mod summary;
 pub mod switch;
 pub mod tlp;

@@ -8,4 +8,5 @@ mod frames;
 mod path;
 mod records;
 mod shapes;
+mod soak;
 mod switch;

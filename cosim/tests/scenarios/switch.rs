@@ -127,8 +127,8 @@ fn pkt_3_trimmed_or_dropped_by_codepoint() {
         let text = scenario(SMALL, &(message("16384B", "") + &rule));
         let frames = arriving(&settings(&text), 1, 4_000);
         for frame in &frames {
-        whole(frame);
-    }
+            whole(frame);
+        }
         let trimmed: Vec<_> = frames.iter().filter(|f| f.len() == 62).collect();
         assert_eq!(trimmed.len(), 1);
         assert_eq!((trimmed[0][15] >> 2, Seen::of(trimmed[0]).psn), (codepoint, 2));
