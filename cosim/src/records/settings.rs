@@ -70,7 +70,7 @@ impl Check<'_> {
     /// `[SimulationParameters]`.
     ///
     /// # Errors
-    /// At the first value that cannot work.
+    /// At an interval that is not a whole number of clocks, or none.
     pub fn parameters(&self, p: &Parameters) -> Result<IntervalSettings, ScenarioError> {
         let buffers_every = p.network_buffer_stats_reporting_interval.as_ref();
         Ok(IntervalSettings {

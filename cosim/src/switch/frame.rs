@@ -107,8 +107,7 @@ impl Seen {
     pub fn of(frame: &[u8]) -> Self {
         let kind = Kind::of(frame);
         let number = |at: usize| {
-            let bytes = frame.get(at..)?.first_chunk::<4>()?;
-            Some(u32::from_be_bytes(*bytes))
+            frame.get(at..).and_then(|rest| rest.first_chunk()).map(|b| u32::from_be_bytes(*b))
         };
         let stamped = frame.get(50).is_some_and(|flags| flags & 0x10 != 0);
         let reth = usize::from(BASE_BYTES) + METH_BYTES + if stamped { TSETH_BYTES } else { 0 };

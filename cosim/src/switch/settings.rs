@@ -146,7 +146,7 @@ impl Check<'_> {
     /// All `[[switch]]` tables.
     ///
     /// # Errors
-    /// At the first value that cannot work.
+    /// At the first key that cannot work.
     pub fn switch(
         &self,
         tables: &[Spanned<Table>],
@@ -309,7 +309,7 @@ impl Check<'_> {
     /// A NIC's port at the switch; rate 0 where the file gives none.
     ///
     /// # Errors
-    /// At the first value that cannot work.
+    /// At a rate that no link runs at.
     pub fn downlink(
         &self,
         own: &DownlinkTable,

@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::check::{CheckError, RtlChoice};
 use crate::diagnose::headline;
-use crate::record::{NicCounts, RecordError, Recorder};
+use crate::record::{NicCounts, Recorder};
 use crate::run::{Mode, Outcome, run};
-use crate::scenario::{ScenarioError, Source};
+use crate::scenario::Source;
 use crate::settings::settle;
 use crate::world::World;
 use draw::Scope;
@@ -62,26 +62,14 @@ pub struct Plan {
     pub first: u64,
     /// How many.
     pub seeds: u64,
-    /// Clocks of each after boot.
+    /// Ends after the run in which so many clocks are through.
     pub clocks: u64,
+    /// Clocks of each seed after boot.
+    pub each: u64,
     /// Data packets may be lost, trimmed and reordered.
     pub lossy: bool,
     /// What runs.
     pub mode: Mode,
-}
-
-/// Failed to soak.
-#[derive(Debug, thiserror::Error)]
-pub enum SoakError {
-    /// A drawn scenario is refused.
-    #[error("draw a legal scenario from seed {0}: {1}")]
-    Illegal(u64, ScenarioError),
-    /// The RTL cannot be had.
-    #[error(transparent)]
-    Check(#[from] CheckError),
-    /// A record cannot be made.
-    #[error(transparent)]
-    Record(#[from] RecordError),
 }
 
 /// One run.
@@ -120,15 +108,18 @@ pub struct Report {
     pub runs: Vec<SeedResult>,
 }
 
-/// Runs a plan; `told` hears of each run as it ends.
+/// Runs a plan; `told` hears how many clocks are through.
 ///
 /// # Errors
-/// When a scenario is refused or the RTL cannot be had; a run that fails stands in the report.
+/// When the RTL cannot be had; a run that fails stands in the report.
+///
+/// # Panics
+/// When a scenario that was drawn is refused.
 pub fn soak(
     plan: &Plan,
     choice: &RtlChoice,
-    mut told: impl FnMut(&SeedResult),
-) -> Result<Report, SoakError> {
+    mut told: impl FnMut(u64),
+) -> Result<Report, CheckError> {
     let mut report = Report {
         mode: plan.mode,
         clocks: 0,
@@ -137,15 +128,18 @@ pub fn soak(
         happened: listed(),
         runs: Vec::new(),
     };
-    for seed in plan.first..plan.first + plan.seeds {
+    for seed in plan.first..plan.first.saturating_add(plan.seeds) {
         let default_build = seed % DEFAULT_EVERY == DEFAULT_EVERY - 1;
-        let scope = Scope { default_build, lossy: plan.lossy, clocks: plan.clocks };
+        let scope = Scope { default_build, lossy: plan.lossy, clocks: plan.each };
         let result = one(seed, &scope, plan.mode, choice, &mut report.happened)?;
-        told(&result);
         report.clocks += result.clocks;
+        told(report.clocks);
         report.default_clocks += if default_build { result.clocks } else { 0 };
         report.intact += result.intact;
         report.runs.push(result);
+        if report.clocks >= plan.clocks {
+            break;
+        }
     }
     Ok(report)
 }
@@ -164,13 +158,13 @@ fn one(
     mode: Mode,
     choice: &RtlChoice,
     happened: &mut BTreeMap<String, u64>,
-) -> Result<SeedResult, SoakError> {
+) -> Result<SeedResult, CheckError> {
     let scenario = draw::scenario(seed, scope);
-    let refused = |e| SoakError::Illegal(seed, e);
-    let (source, file) =
-        Source::parse(format!("seed {seed}"), scenario.clone()).map_err(refused)?;
-    let settings = settle(&source, &file).map_err(refused)?;
-    let mut watch = Watch::new(Recorder::new(&World::new(&settings), None)?);
+    let settings = Source::parse(format!("seed {seed}"), scenario.clone())
+        .and_then(|(source, file)| settle(&source, &file));
+    let settings = settings.unwrap_or_else(|e| panic!("a drawn scenario is legal: {e}"));
+    let recorder = Recorder::new(&World::new(&settings), None).expect("writes no file");
+    let mut watch = Watch::new(recorder);
     let run = run(&settings, mode, choice, &mut watch)?;
     watch.rest(&run.world);
     for counts in &watch.recorder.counts {
