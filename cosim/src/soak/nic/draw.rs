@@ -57,6 +57,10 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
         rng.percent(30),
         rng.pick(&[0, 0, 1, 500, 2_000]),
     );
+    if scope.lossy {
+        let timeout = rng.pick(&[3, 5, 10, 20]);
+        let _ = writeln!(text, "InitialAckTimeout = \"{timeout}us\"");
+    }
 }
 
 /// What each NIC has of its own.
@@ -124,13 +128,15 @@ fn switch(text: &mut String, rng: &mut Rng, lossy: bool) {
         format!("action = \"duplicate\"\n{control}\nby = \"0ns\"\nmost = \"300ns\""),
         "action = \"duplicate\"\nkind = \"data\"\nby = \"0ns\"\nmost = \"400ns\"".to_owned(),
     ];
+    // A lost last ACK is not asked for again (CPL-2), so what is lost is data.
+    let data = "kind = [\"data\", \"retransmission\"]";
     let losing = [
-        "action = \"drop\"".to_owned(),
-        "action = \"corrupt\"".to_owned(),
+        format!("action = \"drop\"\n{data}"),
+        format!("action = \"corrupt\"\n{data}"),
         "action = \"trim\"".to_owned(),
         "action = \"trim-last-hop\"".to_owned(),
-        "action = \"reorder\"\nmost_frames = 100\nby = \"3us\"".to_owned(),
-        "action = \"delay\"\nby = \"1ns\"\nmost = \"3us\"".to_owned(),
+        format!("action = \"reorder\"\n{data}\nmost_frames = 100\nby = \"3us\""),
+        format!("action = \"delay\"\n{data}\nby = \"1ns\"\nmost = \"3us\""),
     ];
     let more: &[String] = if lossy { &losing } else { &[] };
     for rule in harmless.iter().chain(more) {
