@@ -1,5 +1,9 @@
 //! `nicstep soak`: long runs with drawn settings, and a report of what they met.
 
+pub mod nic;
+
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use crate::check::{CheckError, RtlChoice};
@@ -10,6 +14,24 @@ use crate::run::Mode;
 pub enum Unit {
     /// The reliable connection: requester and responder over a network that loses packets.
     Rc(Amount),
+    /// Whole NICs: random legal scenarios, with promises that hold in every clock.
+    Nic(Nics),
+}
+
+/// How long, and with what.
+#[derive(Args)]
+pub struct Nics {
+    #[command(flatten)]
+    amount: Amount,
+    /// Clocks of each seed after boot.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    each: u64,
+    /// Frames of all kinds may be lost, trimmed and reordered too.
+    #[arg(long)]
+    lossy: bool,
+    /// File for the whole report as JSON, with each seed's scenario.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 /// How long.
@@ -54,7 +76,32 @@ pub struct Soaked {
 pub fn soak(unit: &Unit) -> Result<Soaked, CheckError> {
     match unit {
         Unit::Rc(amount) => rc(amount),
+        Unit::Nic(nics) => nic(nics),
     }
+}
+
+fn nic(nics: &Nics) -> Result<Soaked, CheckError> {
+    let amount = &nics.amount;
+    let bar = indicatif::ProgressBar::new(amount.clocks);
+    let choice = RtlChoice { assertions: amount.assertions, ..RtlChoice::default() };
+    let plan = nic::Plan {
+        first: amount.seed,
+        seeds: amount.seeds,
+        clocks: amount.clocks,
+        each: nics.each,
+        lossy: nics.lossy,
+        mode: amount.mode(),
+    };
+    let report = nic::soak(&plan, &choice, |n| bar.set_position(n))?;
+    bar.finish_and_clear();
+    let mut wrong = (!report.passed()).then(|| "a seed failed".to_owned());
+    if let Some(path) = &nics.out {
+        let text = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
+        if let Err(e) = std::fs::write(path, text) {
+            wrong.get_or_insert(format!("failed to write {}: {e}", path.display()));
+        }
+    }
+    Ok(Soaked { text: report.table(), wrong })
 }
 
 fn rc(amount: &Amount) -> Result<Soaked, CheckError> {

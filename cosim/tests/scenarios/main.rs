@@ -11,4 +11,5 @@ mod receive;
 mod records;
 mod resend;
 mod shapes;
+mod soak;
 mod switch;
