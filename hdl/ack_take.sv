@@ -21,7 +21,8 @@
 // NAK-1: a packet outstanding is `lose` with the code's cause; TRIMMED marks its path, as does a SACK
 // with m = 1, whatever became of the packet. NAK-2: a `lose` that is fatal is `spent`.
 // QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
-// state its QP is in: packets are discarded, and the messages that completion has are forgotten.
+// state its QP is in. It discards each packet past the cumulative PSN, the retired ones too, because
+// a message's last packet keeps its slot; the messages that completion has are forgotten.
 // Those up to the old cumulative PSN, which `cover` carries, still have slots that are released.
 //
 // Choices: every SACK, ACK and NACK that is not ignored starts a pass through `ack`, moved or not
@@ -36,6 +37,7 @@
 module ack_take
   import nic_pkg::*;
   import bitmap_pkg::*;
+  import resend_pkg::*;
 (
   input logic clk_i,
   input logic rst_ni,
@@ -100,7 +102,7 @@ module ack_take
   output psn_t upd_recover_o,
   input  logic upd_done_i,
 
-  // Retire a packet, in replay_store
+  // Retire a packet, in retransmit
   output logic   retire_valid_o,
   input  logic   retire_ready_i,
   output qp_t    retire_qp_o,
@@ -123,7 +125,7 @@ module ack_take
   input  logic   lose_ready_i,
   output qp_t    lose_qp_o,
   output psn_t   lose_psn_o,
-  output logic [2:0] lose_cause_o,  // 0 gap, 1 trimmed, 2 on the last hop, 3 out of range
+  output cause_e lose_cause_o,
   input  logic   lose_rsp_valid_i,
   input  logic   lose_rsp_queued_i,
   input  logic   lose_rsp_fatal_i,
@@ -210,7 +212,7 @@ module ack_take
     logic        recovers;
     psn_t        recover;
     hunt_e       hunt;
-    psn_t from;                 // of the hunt; then of the gap search
+    psn_t        from;          // of the hunt; then of the gap search
     psn_t        limit;
     psn_t        block;         // PSN of bit 0
     logic        gap;           // gaps are looked for
@@ -303,7 +305,7 @@ module ack_take
   assign lose_valid_o     = regs_q.state == Lose;
   assign lose_qp_o        = regs_q.qp;
   assign lose_psn_o       = regs_q.lose_psn;
-  assign lose_cause_o     = regs_q.kind == KindNack ? cause(regs_q.code) : 3'd0;
+  assign lose_cause_o     = regs_q.kind == KindNack ? cause(regs_q.code) : CauseGap;
   assign skip_valid_o     = regs_q.skip_valid;
   assign skip_dest_o      = regs_q.dest;
   assign skip_port_o      = regs_q.port;
@@ -325,13 +327,13 @@ module ack_take
   // Next state //
   ////////////////
 
-  // NAK-1: the cause that a code is; 0 for a code that is none.
-  function automatic logic [2:0] cause(logic [7:0] code);
+  // NAK-1: the cause that a code is; a gap for a code that is none.
+  function automatic cause_e cause(logic [7:0] code);
     unique case (code)
-      8'h01:   cause = 3'd1;
-      8'h02:   cause = 3'd2;
-      8'h0b:   cause = 3'd3;
-      default: cause = 3'd0;
+      8'h01:   cause = CauseTrimmed;
+      8'h02:   cause = CauseLastHop;
+      8'h0b:   cause = CauseRange;
+      default: cause = CauseGap;
     endcase
   endfunction
 
@@ -396,7 +398,7 @@ module ack_take
     if (regs_q.state == Retire && !regs_q.next_valid) begin
       unique case (regs_q.hunt)
         Range: begin
-          asks   = regs_q.from != regs_q.limit;
+          asks   = regs_q.from != regs_q.limit && !regs_q.purge;
           ask_op = MapTake;
         end
         Block: begin
@@ -539,6 +541,7 @@ module ack_take
             regs_d.cum   = find_rsp_given_i - 24'd1;
             regs_d.limit = find_rsp_given_i;
             regs_d.moved = regs_d.cum != find_rsp_cum_i;
+            regs_d.recovers = 1'b0;
             regs_d.state = Retire;
           end else if (!find_rsp_ok_i || wrong) begin
             ends               = 1'b1;
@@ -549,7 +552,7 @@ module ack_take
             regs_d.state      = Retire;
             if (regs_q.kind == KindNack) begin
               regs_d.from = regs_q.psn;
-              regs_d.state = cause(regs_q.code) != '0 && ahead != '0 && !ahead[PSN_BITS-1] ? Gap :
+              regs_d.state = cause(regs_q.code) != CauseGap && ahead != '0 && !ahead[PSN_BITS-1] ? Gap :
                   Update;
             end
           end
@@ -577,6 +580,10 @@ module ack_take
           endcase
         end else if (regs_q.hunt == Range && regs_q.from == regs_q.limit) begin
           regs_d.hunt = regs_q.bits == '0 ? None : Block;
+        end else if (regs_q.hunt == Range && regs_q.purge && !regs_q.next_valid) begin
+          regs_d.next_valid = 1'b1;
+          regs_d.next_psn   = regs_q.from;
+          regs_d.from       = regs_q.from + 24'd1;
         end else if (regs_q.hunt == Bits && regs_q.bits == '0) begin
           regs_d.hunt = None;
         end
@@ -661,7 +668,7 @@ module ack_take
             regs_d.state = Cover;
           end else begin
             ends               = 1'b1;
-            regs_d.other_valid = regs_q.kind == KindNack && cause(regs_q.code) == '0;
+            regs_d.other_valid = regs_q.kind == KindNack && cause(regs_q.code) == CauseGap;
           end
         end
       end
@@ -710,9 +717,8 @@ module ack_take
   `ASSERT(WipeIsDone_A, created_valid_i |-> !regs_q.wipe)
 
   // Only packets of the QP's group leave its flight.
-  `ASSERT(
-      GroupAgrees_A,
-      retire_rsp_valid_i && regs_q.retiring && retire_rsp_flight_i |-> retire_rsp_group_i == regs_q.group)
+  `ASSERT(GroupAgrees_A,
+          retire_rsp_valid_i && retire_rsp_flight_i |-> retire_rsp_group_i == regs_q.group)
 
   // Nothing leaves flight once tx_scheduler is told.
   `ASSERT(RetiredFirst_A, ack_valid_o |-> !sub_valid_o && !retire_valid_o && !regs_q.held)

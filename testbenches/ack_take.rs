@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use rtl_model::ack_take::{Inputs, Outputs, Regs};
 use rtl_model::image::Wide;
+use rtl_model::retransmit::Cause;
 use rtl_model::sack_bitmap::Op;
 use rtl_model::types::{Drop, Kind, Parsed, Psn, Qpn};
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
@@ -28,7 +29,7 @@ enum Told {
     Retire(u8, Psn),
     Discard(u8, Psn),
     Sub(u8, u16),
-    Lose(u8, Psn, u8),
+    Lose(u8, Psn, Cause),
     Spent(u8),
     Skip(u8, u16),
     Update(u8, Psn, Option<Qpn>, (bool, Psn)),
@@ -153,11 +154,12 @@ impl Sender {
         }
         let learn = (p.kind != Kind::Ack)
             .then(|| Qpn(u32::from(b[12]) << 16 | u32::from(b[8]) << 8 | u32::from(b[9])));
-        let cause = [(1, 1), (2, 2), (0x0b, 3)].iter().find(|(code, _)| *code == b[2]);
+        let codes = [(1, Cause::Trimmed), (2, Cause::LastHop), (0x0b, Cause::Range)];
+        let cause = codes.iter().find(|(code, _)| *code == b[2]);
         match p.kind {
             Kind::Sack => c.gaps(qp, bits.last().map(|top| named + top - loss), &mut told),
             Kind::Nack if cause.is_some() && c.outstanding.contains(&named) => {
-                let cause = cause.map_or(0, |c| c.1);
+                let cause = cause.map_or(Cause::Gap, |c| c.1);
                 c.lose(qp, named, cause, &mut told);
             }
             _ => {}
@@ -182,11 +184,10 @@ impl Sender {
         let c = self.qps.get_mut(&qpn.0).expect("open");
         let mut told = vec![Told::Find(Qpn(u32::from(qp)), 0)];
         let cum = c.cum;
-        for n in c.outstanding.clone() {
+        for n in cum + 1..c.given {
             c.retire(qp, n, true, &mut told);
         }
-        // Recovery is judged by the cumulative PSN before.
-        c.recovers &= c.recover > cum;
+        c.recovers = false;
         c.cum = c.given - 1;
         if c.cum != cum {
             told.push(Told::Update(qp, psn(c.cum), None, (c.recovers, psn(c.recover))));
@@ -198,15 +199,15 @@ impl Sender {
 
 impl Connection {
     fn retire(&mut self, qp: u8, n: i64, discard: bool, told: &mut Vec<Told>) {
-        self.outstanding.remove(&n);
+        let outstanding = self.outstanding.remove(&n);
         let of = psn(n);
         told.push(if discard { Told::Discard(qp, of) } else { Told::Retire(qp, of) });
-        if flies(of) {
+        if outstanding && flies(of) {
             told.push(Told::Sub(self.group, payload(qp, of) + NOMINAL));
         }
     }
 
-    fn lose(&mut self, qp: u8, n: i64, cause: u8, told: &mut Vec<Told>) -> bool {
+    fn lose(&mut self, qp: u8, n: i64, cause: Cause, told: &mut Vec<Told>) -> bool {
         told.push(Told::Lose(qp, psn(n), cause));
         if is_spent(psn(n)) {
             told.push(Told::Spent(qp));
@@ -218,7 +219,7 @@ impl Connection {
     fn gaps(&mut self, qp: u8, end: Option<i64>, told: &mut Vec<Told>) {
         let Some(end) = end.filter(|_| !self.recovers) else { return };
         for n in self.outstanding.clone().range(..end) {
-            if self.lose(qp, *n, 0, told) {
+            if self.lose(qp, *n, Cause::Gap, told) {
                 (self.recovers, self.recover) = (true, self.given - 1);
             }
         }
@@ -250,7 +251,7 @@ struct Bench {
     map: Late<Answer>,
     find: Late<Option<Connection>>,
     update: Late<()>,
-    retire: Late<(u8, Psn)>,
+    retire: Late<(u8, Psn, bool)>,
     lose: Late<Psn>,
     found: Qpn,
     /// The QP that is to be purged.
@@ -360,10 +361,10 @@ impl Bench {
         if i.upd_done {
             self.update = None;
         }
-        if let Some((1, (qp, which))) = self.retire {
+        if let Some((1, (qp, which, flight))) = self.retire {
             self.retire = None;
             i.retire_rsp_valid = true;
-            i.retire_rsp_flight = flies(which);
+            i.retire_rsp_flight = flight;
             i.retire_rsp_len = payload(qp, which);
             i.retire_rsp_group = i.find_rsp_group;
             i.retire_rsp_last = which.0 % 3 == 0;
@@ -479,7 +480,13 @@ impl Bench {
             } else {
                 Told::Retire(o.retire_qp, o.retire_psn)
             });
-            self.retire = Some((self.wait(), (o.retire_qp, o.retire_psn)));
+            let mut flight = flies(o.retire_psn);
+            // A purge asks for each packet, also for those that are retired.
+            if o.retire_discard {
+                let at = unwrapped(o.retire_psn, self.table[&self.purge.0].cum);
+                flight &= self.rings.get_mut(&o.retire_qp).expect("open").1.remove(&at);
+            }
+            self.retire = Some((self.wait(), (o.retire_qp, o.retire_psn, flight)));
         }
         if o.sub_valid && i.sub_ready {
             self.told(Told::Sub(o.sub_group, o.sub_bytes));
@@ -822,6 +829,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 }
             }
             if numbers.is_empty() {
+                i.map_ready = bench.map.is_none();
                 bench.clock(&mut i)?;
                 continue;
             }

@@ -9,6 +9,7 @@ use cosim::check::{CheckError, RtlChoice, build_nic};
 use cosim::diagnose::{diagnose, headline};
 use cosim::mutants::{self, Mutant, MutantError};
 use cosim::record::Recorder;
+use cosim::records::table::Format;
 use cosim::run::{Mode, Outcome, Run, RunResult, run};
 use cosim::scenario::Source;
 use cosim::settings::{Settings, settle};
@@ -46,6 +47,9 @@ enum Command {
     Run(RunArgs),
     /// Plant each fault of fixtures/mutants/ in a copy of hdl/; its bench must find it.
     Mutate(MutateArgs),
+    /// Run with drawn settings for a long time, and say what was met.
+    #[command(subcommand)]
+    Soak(cosim::soak::Unit),
 }
 
 #[derive(Args)]
@@ -56,6 +60,9 @@ struct MutateArgs {
     /// How many to run at a time.
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
+    /// Those of `fixtures/mutants_model`/ instead, in a copy of rtl-model/, one at a time.
+    #[arg(long)]
+    model: bool,
 }
 
 #[derive(Args)]
@@ -65,9 +72,13 @@ struct RunArgs {
     /// Seed, instead of the scenario's.
     #[arg(long)]
     seed: Option<u64>,
-    /// Folder for result.json, events.csv and frames.pcapng, and waves.fst after a mismatch.
+    /// Folder for result.json, frames.pcapng and the records, and waves.fst after a mismatch.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// The records as Parquet instead of CSV.
+    #[cfg(feature = "parquet")]
+    #[arg(long, requires = "out")]
+    parquet: bool,
     /// The model alone; needs no Verilator.
     #[arg(long, conflicts_with = "rtl_only")]
     model_only: bool,
@@ -97,6 +108,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run_command(&args),
         Command::Mutate(args) => mutate(&args),
+        Command::Soak(unit) => soak(&unit),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -118,6 +130,17 @@ impl RunArgs {
         }
     }
 
+    #[cfg(feature = "parquet")]
+    fn format(&self) -> Format {
+        if self.parquet { Format::Parquet } else { Format::Csv }
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    #[allow(clippy::unused_self)] // as with the feature
+    fn format(&self) -> Format {
+        Format::Csv
+    }
+
     fn choice(&self) -> RtlChoice {
         let default = RtlChoice::default();
         RtlChoice {
@@ -129,8 +152,8 @@ impl RunArgs {
     }
 
     /// The command that does the same again.
-    fn again(&self, settings: &Settings) -> String {
-        let mut text = format!("nicstep run {} --seed {}", self.scenario.display(), settings.seed);
+    fn again(&self, seed: u64) -> String {
+        let mut text = format!("nicstep run {} --seed {seed}", self.scenario.display());
         if let Some(hdl) = &self.hdl {
             let _ = write!(text, " --hdl {}", hdl.display());
         }
@@ -161,17 +184,57 @@ fn tools(e: CheckError) -> Failure {
     (code, format!("failed to {e}"))
 }
 
+fn soak(unit: &cosim::soak::Unit) -> Result<(), Failure> {
+    let soaked = cosim::soak::soak(unit).map_err(tools)?;
+    print!("{}", soaked.text);
+    soaked.wrong.map_or(Ok(()), |wrong| Err((code::MISMATCH, wrong)))
+}
+
+/// A scenario of the reliable connection.
+fn run_rc(args: &RunArgs) -> Result<(), Failure> {
+    use cosim::rc::{record, run, scenario, summary};
+    let mut settings = scenario::read(&args.scenario).map_err(|e| (code::INPUT, e.to_string()))?;
+    settings.seed = args.seed.unwrap_or(settings.seed);
+    let (mode, out) = (args.mode(), args.out.as_deref());
+    let file = |e: std::io::Error| (code::INPUT, format!("failed to write records: {e}"));
+    let mut recorder = record::Recorder::new(out).map_err(file)?;
+    let run = run::run(&settings, mode, &args.choice(), &mut recorder).map_err(tools)?;
+    let name = args.scenario.display().to_string();
+    let result = run::RunResult::new(&name, mode, &run, &mut recorder);
+    recorder.finish(out, &result).map_err(file)?;
+    print!("{}", summary::summary(&result, &run));
+    let again = format!("To see it again: {}", args.again(settings.seed));
+    match &run.outcome {
+        run::Outcome::Finished | run::Outcome::Failed => Ok(()),
+        run::Outcome::Limit(waits) => {
+            let text = format!("the limit of {} clocks came first; waiting:\n  ", settings.limit);
+            Err((code::LIMIT, text + &waits.join("\n  ")))
+        }
+        run::Outcome::Broken(what) => Err((code::MISMATCH, what.join("\n"))),
+        run::Outcome::Mismatch(m) => {
+            Err((code::MISMATCH, format!("{}{again}", summary::headline(&settings, m))))
+        }
+        run::Outcome::Assertion(text) => {
+            Err((code::MISMATCH, format!("failed to {text}\n{again}")))
+        }
+    }
+}
+
 fn run_command(args: &RunArgs) -> Result<(), Failure> {
+    if cosim::rc::scenario::is_rc(&args.scenario) {
+        return run_rc(args);
+    }
     let settings = settings(args)?;
     let mode = args.mode();
     let world = cosim::world::World::new(&settings);
     let out = args.out.as_deref();
-    let mut recorder = Recorder::new(&world, out).map_err(|e| (code::INPUT, e.to_string()))?;
+    let mut recorder = Recorder::with_format(&world, out, args.format())
+        .map_err(|e| (code::INPUT, e.to_string()))?;
     drop(world);
     let run = run(&settings, mode, &args.choice(), &mut recorder).map_err(tools)?;
     let scenario = args.scenario.display().to_string();
     let result = RunResult::new(&scenario, mode, &run, &recorder);
-    recorder.finish(&result).map_err(|e| (code::INPUT, e.to_string()))?;
+    recorder.finish(&run.world, &result).map_err(|e| (code::INPUT, e.to_string()))?;
     print!("{}", summary(&result, &run));
     judge(args, &settings, &run, out)
 }
@@ -183,20 +246,26 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
         _ => (code::TOOLS, format!("failed to {e}")),
     };
     let root = verilated::project_root();
-    let mut faults = mutants::all(&root).map_err(failed)?;
+    let all = if args.model { mutants::model::all(&root) } else { mutants::all(&root) };
+    let mut faults = all.map_err(failed)?;
     faults.retain(|m| args.block.as_ref().is_none_or(|b| *b == m.source || *b == m.bench));
     let mut files: Vec<_> = faults.iter().map(|m| (m.source.clone(), m.bench.clone())).collect();
     files.dedup();
-    faults.extend(files.iter().map(|(source, bench)| Mutant::comment(source, bench)));
+    if !args.model {
+        faults.extend(files.iter().map(|(source, bench)| Mutant::comment(source, bench)));
+    }
     if faults.is_empty() {
         let name = args.block.as_deref().unwrap_or_default();
         return Err((code::INPUT, format!("fixtures/mutants/ has nothing of {name}")));
     }
-    let program = mutants::benches(&root).map_err(failed)?;
     let bar = indicatif::ProgressBar::new(faults.len() as u64);
-    let hdl = RtlChoice::default().hdl;
-    let verdicts =
-        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64));
+    let verdicts = if args.model {
+        mutants::model::run_all(&faults, &root, |n| bar.set_position(n as u64))
+    } else {
+        let program = mutants::benches(&root).map_err(failed)?;
+        let hdl = RtlChoice::default().hdl;
+        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64))
+    };
     bar.finish_and_clear();
     let verdicts = verdicts.map_err(failed)?;
     print!("{}", mutants::table(&faults, &verdicts));
@@ -212,7 +281,7 @@ fn judge(
     run: &Run,
     out: Option<&Path>,
 ) -> Result<(), Failure> {
-    let again = args.again(settings);
+    let again = args.again(settings.seed);
     match &run.outcome {
         Outcome::Finished if run.world.driver.corrupted.is_empty() => Ok(()),
         Outcome::Finished => {

@@ -23,7 +23,8 @@
 //! SACK with m = 1, whatever became of the packet. NAK-2: a `lose` that is fatal is `spent`.
 //!
 //! QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
-//! state its QP is in: packets are discarded, and the messages that `completion` has are forgotten.
+//! state its QP is in. It discards each packet past the cumulative PSN, the retired ones too,
+//! because a message's last packet keeps its slot; the messages that `completion` has are forgotten.
 //! Those up to the old cumulative PSN, which `cover` carries, still have slots that are released.
 //!
 //! Choices: every SACK, ACK and NACK that is not ignored starts a pass through `ack`, moved or not
@@ -34,6 +35,7 @@ use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
+use crate::retransmit::Cause;
 use crate::sack_bitmap::Op;
 use crate::sizes::Sizes;
 use crate::types::{Drop, Kind, Parsed, Psn, Qpn};
@@ -84,16 +86,13 @@ pub enum Hunt {
     None = 3,
 }
 
-/// Causes of a `lose`: a SACK's gap.
-pub const GAP: u8 = 0;
-
-/// NAK-1: the cause that a NACK's code is; 0 for a code that is none.
-fn cause(code: u8) -> u8 {
+/// NAK-1: the cause that a NACK's code is; a gap for a code that is none.
+fn cause(code: u8) -> Cause {
     match code {
-        0x01 => 1,
-        0x02 => 2,
-        0x0b => 3,
-        _ => 0,
+        0x01 => Cause::Trimmed,
+        0x02 => Cause::LastHop,
+        0x0b => Cause::Range,
+        _ => Cause::Gap,
     }
 }
 
@@ -256,9 +255,8 @@ pub struct Outputs {
     pub lose_qp: u8,
     /// The packet.
     pub lose_psn: Psn,
-    /// Why: 0 gap, 1 trimmed, 2 on the last hop, 3 out of range.
-    #[bits(3)]
-    pub lose_cause: u8,
+    /// Why.
+    pub lose_cause: Cause,
     /// Event, to `path_select`: a path is passed over once.
     pub skip_valid: bool,
     /// Of this destination.
@@ -455,7 +453,7 @@ impl Block for Regs {
             lose_valid: self.state == State::Lose,
             lose_qp: self.qp,
             lose_psn: self.lose_psn,
-            lose_cause: if self.kind == Kind::Nack { cause(self.code) } else { GAP },
+            lose_cause: if self.kind == Kind::Nack { cause(self.code) } else { Cause::Gap },
             skip_valid: self.skip_valid,
             skip_dest: self.dest,
             skip_port: self.port,
@@ -512,7 +510,7 @@ impl Block for Regs {
             State::Updated if i.upd_done => self.state = State::Tell,
             State::Tell if i.ack_ready && self.kind == Kind::Ack => self.state = State::Cover,
             State::Tell if i.ack_ready => {
-                self.other_valid = self.kind == Kind::Nack && cause(self.code) == 0;
+                self.other_valid = self.kind == Kind::Nack && cause(self.code) == Cause::Gap;
                 self.finish(i);
             }
             State::Cover if i.cover_ready => self.finish(i),
@@ -548,7 +546,7 @@ impl Regs {
     fn asks(&self) -> Option<(Op, Psn, Psn)> {
         match (self.state, self.hunt) {
             (State::Retire, _) if self.next_valid => None,
-            (State::Retire, Hunt::Range) if self.from != self.limit => {
+            (State::Retire, Hunt::Range) if self.from != self.limit && !self.purge => {
                 Some((Op::Take, self.from, self.limit))
             }
             (State::Retire, Hunt::Block) => {
@@ -673,6 +671,7 @@ impl Regs {
             self.cum = i.find_rsp_given.minus(1);
             self.limit = i.find_rsp_given;
             self.moved = self.cum != i.find_rsp_cum;
+            self.recovers = false;
             self.state = State::Retire;
         } else if !i.find_rsp_ok || wrong {
             self.drop_valid = true;
@@ -683,7 +682,7 @@ impl Regs {
             self.state = State::Retire;
             if self.kind == Kind::Nack {
                 self.from = self.psn;
-                let known = cause(self.code) != 0 && beyond;
+                let known = cause(self.code) != Cause::Gap && beyond;
                 self.state = if known { State::Gap } else { State::Update };
             }
         }
@@ -708,6 +707,11 @@ impl Regs {
             }
             Hunt::Range if self.from == self.limit => {
                 self.hunt = if self.bits == 0 { Hunt::None } else { Hunt::Block };
+            }
+            Hunt::Range if self.purge && !self.next_valid => {
+                self.next_valid = true;
+                self.next_psn = self.from;
+                self.from = self.from.plus(1);
             }
             Hunt::Bits if self.bits == 0 => self.hunt = Hunt::None,
             _ => {}

@@ -92,6 +92,16 @@ pub struct Outputs {
     #[bits(11)]
     pub cfg_loss: u16,
     pub cfg_icrc: bool,
+    /// `InitialAckTimeout` in microseconds, 41 binary places.
+    pub cfg_timeout: u64,
+    /// `LinearRetryCount`.
+    #[bits(3)]
+    pub cfg_linear: u8,
+    /// `ExponentialRetryCount`.
+    #[bits(5)]
+    pub cfg_expo: u8,
+    /// `FixedRexmitTimeEnable`.
+    pub cfg_fixed: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
     pub cfg_egress_pool: Wide<4>,
@@ -147,6 +157,11 @@ pub struct Regs {
     #[bits(11)]
     pub loss: u16,
     pub icrc: bool,
+    /// `InitialAckTimeout`.
+    pub ack_timeout: u64,
+    /// fixed, expo, linear.
+    #[bits(17)]
+    pub retry: u32,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
     /// Of eight classes, class 0 lowest.
@@ -209,6 +224,8 @@ impl Block for Regs {
             weights: of(index::WEIGHTS),
             loss: of(index::LOSS) as u16,
             icrc: of(index::TRAILER) != 0,
+            ack_timeout: of(index::ACK_TIMEOUT),
+            retry: of(index::RETRY) as u32,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
             egress_pool: BANKS[0].level(),
@@ -263,6 +280,10 @@ impl Block for Regs {
         o.cfg_ttl = self.ttl;
         o.cfg_loss = self.loss;
         o.cfg_icrc = self.icrc;
+        o.cfg_timeout = self.ack_timeout;
+        o.cfg_linear = self.retry as u8 & 7;
+        o.cfg_expo = (self.retry >> 8) as u8 & 31;
+        o.cfg_fixed = self.retry >> 16 == 1;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
         o.cfg_egress_pool = self.egress_pool;
@@ -342,6 +363,8 @@ impl Regs {
             index::ACK_HOLD => self.ack_hold = value != 0,
             index::LOSS => self.loss = value as u16,
             index::TRAILER => self.icrc = value != 0,
+            index::ACK_TIMEOUT => self.ack_timeout = value,
+            index::RETRY => self.retry = value as u32,
             _ => self.store_peer(u32::from(at - index::PEER), value),
         }
     }
