@@ -1,11 +1,11 @@
 // The sender's end of acknowledgements: finds the QP, retires what a frame acknowledges, finds what
 // is lost, and tells window, qp_table, tx_scheduler, retransmit and completion.
 //
-// Twin of rtl-model/src/ack_take.rs. ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, QP-4, SEG-4,
-// CPL-1, PTH-1. One frame at a time, taken when idle. Without partners' waits a frame that changes
-// nothing takes 5 clocks, an ACK 6, and 2 more where the QP's record changes. L clocks from a
-// request to retire to its response: n packets take n (1 + L) more, or 6 n where that is longer, and
-// a bitmap 6 more; a SACK and the ACK of its packet stay below 83 clocks for L up to 30.
+// Twin of rtl-model/src/ack_take.rs. ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, QP-4,
+// SEG-4, CPL-1, PTH-1. One frame at a time, taken when idle. Without partners' waits a frame that
+// changes nothing takes 5 clocks, an ACK 6, and 2 more where the QP's record changes. L clocks from
+// a request to retire to its response: n packets take n (1 + L) more, or 6 n where that is longer,
+// and a bitmap 6 more; a SACK and the ACK of its packet stay below 83 clocks for L up to 30.
 //
 // A record of what is outstanding (sack_bitmap): packet_build's packets are set in it as they come,
 // before anything else; a QP that opens begins without. A frame is ignored whole and counted as
@@ -15,14 +15,14 @@
 // cumulative PSN, then what the bitmap lists beyond it; gap search; record; `ack`; for a cumulative
 // ACK alone `cover`, with the frame's own PSN. A listed PSN below the new cumulative one is passed
 // over, so that the ring is not asked outside the window.
-// LOS-1: with a bit set and no recovery, each packet outstanding more than cfg_loss below the highest
-// one listed is `lose`; retransmit says whether it goes again. LOS-2: if any does, none is looked for
-// until the last PSN given before this frame is acknowledged.
-// NAK-1: a packet outstanding is `lose` with the code's cause; TRIMMED marks its path, as does a SACK
-// with m = 1, whatever became of the packet. NAK-2: a `lose` that is fatal is `spent`.
+// LOS-1: with a bit set and no recovery, each packet outstanding more than cfg_loss below the
+// highest one listed is `lose`; retransmit says whether it goes again. LOS-2: if any does, none is
+// looked for until the last PSN given before this frame is acknowledged.
+// NAK-1: a packet outstanding is `lose` with the code's cause; TRIMMED marks its path, as does a
+// SACK with m = 1, whatever became of the packet. NAK-2: a `lose` that is fatal is `spent`.
 // QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
-// state its QP is in. It discards each packet past the cumulative PSN, the retired ones too, because
-// a message's last packet keeps its slot; the messages that completion has are forgotten.
+// state its QP is in. It discards each packet past the cumulative PSN, the retired ones too,
+// because a message's last packet keeps its slot; the messages that completion has are forgotten.
 // Those up to the old cumulative PSN, which `cover` carries, still have slots that are released.
 //
 // Choices: every SACK, ACK and NACK that is not ignored starts a pass through `ack`, moved or not
@@ -212,7 +212,7 @@ module ack_take
     logic        recovers;
     psn_t        recover;
     hunt_e       hunt;
-    psn_t        from;          // of the hunt; then of the gap search
+    psn_t from;                 // of the hunt; then of the gap search
     psn_t        limit;
     psn_t        block;         // PSN of bit 0
     logic        gap;           // gaps are looked for
@@ -537,8 +537,8 @@ module ack_take
             regs_d.bits  = below < 24'd64 ? regs_q.bits >> below[5:0] : '0;
           end
           if (regs_q.purge) begin
-            regs_d.psn   = find_rsp_cum_i;
-            regs_d.cum   = find_rsp_given_i - 24'd1;
+            regs_d.psn = find_rsp_cum_i;
+            regs_d.cum = find_rsp_given_i - 24'd1;
             regs_d.limit = find_rsp_given_i;
             regs_d.moved = regs_d.cum != find_rsp_cum_i;
             regs_d.recovers = 1'b0;
@@ -552,8 +552,8 @@ module ack_take
             regs_d.state      = Retire;
             if (regs_q.kind == KindNack) begin
               regs_d.from = regs_q.psn;
-              regs_d.state = cause(regs_q.code) != CauseGap && ahead != '0 && !ahead[PSN_BITS-1] ? Gap :
-                  Update;
+              regs_d.state = cause(regs_q.code) != CauseGap && ahead != '0 && !ahead[PSN_BITS-1] ?
+                  Gap : Update;
             end
           end
         end

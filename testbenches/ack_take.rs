@@ -640,8 +640,8 @@ fn clocks_a_frame() -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// SACK-4, LOS-1, LOS-2, cases 24 and 29: a bitmap retires what it lists; with an allowance of 3 the
-/// fourth PSN beyond a gap finds it, once; a new gap is found after recovery.
+/// SACK-4, LOS-1, LOS-2, cases 24 and 29: a bitmap retires what it lists; with an allowance of 3
+/// the fourth PSN beyond a gap finds it, once; a new gap is found after recovery.
 #[test]
 fn los_1_los_2_a_gap_is_found_once() -> Result<(), Mismatch> {
     let mut bench = Bench::new(&Sizes::DEFAULT, 36);
@@ -767,7 +767,11 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
     let from = rng.pick(&[c.given, c.cum, c.given, c.cum + 1]);
     let near = i64::from(rng.pick(&BORDERS));
     let inside = rng.below((c.given - c.cum).cast_unsigned()).cast_signed();
-    let named = if rng.percent(25) { from + near } else { c.cum + inside };
+    let named = match rng.below(5) {
+        0 | 1 => from + near,
+        2 => c.cum,
+        _ => c.cum + inside,
+    };
     let kinds = [Kind::Ack, Kind::Ack, Kind::Sack, Kind::Sack, Kind::Sack, Kind::Nack, Kind::Probe];
     let kind = rng.pick(&kinds);
     // The highest bit set is below the next PSN to give, mostly; the base may lie below the window.
@@ -784,7 +788,7 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
         _ => seth(rng.below(3) as u8, drew, base, bits),
     };
     Parsed {
-        src_ip: if rng.percent(97) { c.ip } else { c.ip ^ 1 },
+        src_ip: if rng.percent(92) { c.ip } else { c.ip ^ 1 },
         charge: rng.below(0x4000) as u16,
         ctrl,
         sport: rng.bits() as u16,
@@ -804,8 +808,8 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         let mut i = Inputs::default();
         let (mut ready, mut drops) = (75, [0; 16]);
         let (mut retired, mut purges, mut lost, mut spent) = (0, 0, 0, 0);
-        for clock in 0..60_000_u32 {
-            if clock == 30_000 {
+        for clock in 0..120_000_u32 {
+            if clock == 60_000 {
                 bench.pair.reset().expect("a reset");
                 bench.forget();
                 (i.in_valid, i.purge_valid) = (false, false);
@@ -836,11 +840,12 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if clock % 512 == 0 {
                 ready = rng.pick(&[10, 25, 75, 100]);
                 bench.latency = (1, rng.pick(&[1, 2, 3, 8]));
-                bench.sender.loss = rng.pick(&[0, 1, 3, 512, 1023]);
+                // No frame is in work while the allowance changes.
+                if idle && !i.in_valid {
+                    bench.sender.loss = rng.pick(&[0, 1, 3, 0, 1, 512, 1023]);
+                }
             }
-            // No frame is taken while the allowance changes.
-            let settled = clock % 512 > 0;
-            if !purging && rng.percent(1) {
+            if !purging && rng.below(400) == 0 {
                 let qpn = rng.pick(&numbers);
                 if bench.built.iter().all(|b| b.0 != qpn) {
                     bench.purge = qpn;
@@ -858,9 +863,9 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             let next = c.given + pending;
             if !busy && next - c.cum < PSNS.min(90) && bench.built.len() < 8 && rng.percent(40) {
                 bench.built.push_back((qpn, next));
-            } else if !i.in_valid && pending == 0 && settled && rng.percent(60) {
+            } else if !i.in_valid && pending == 0 && rng.percent(60) {
                 i.r#in = drawn(&mut rng, qpn, &bench.sender.qps[&qpn.0].clone());
-                if rng.percent(3) {
+                if rng.percent(8) {
                     i.r#in.qpn.0 ^= 1 << rng.below(24);
                 }
                 i.in_valid = bench.built.iter().all(|b| b.0 != i.r#in.qpn);
@@ -886,7 +891,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         }
         let counts = (retired, purges, lost, spent);
         assert!(drops[Drop::Qp as usize] > 20 && drops[Drop::Psn as usize] > 20, "{drops:?}");
-        assert!(retired > 500 && purges > 50 && lost > 100 && spent > 10, "{counts:?}");
+        assert!(retired > 500 && purges > 50 && lost > 50 && spent > 5, "{counts:?}");
     }
     reached.check();
     Ok(())

@@ -1,20 +1,20 @@
-//! The sender's end of acknowledgements: finds the QP, retires what a frame acknowledges, finds what
-//! is lost, and tells `window`, `qp_table`, `tx_scheduler`, `retransmit` and `completion`.
+//! The sender's end of acknowledgements: finds the QP, retires what a frame acknowledges, finds
+//! what is lost, and tells `window`, `qp_table`, `tx_scheduler`, `retransmit` and `completion`.
 //!
-//! Twin of `hdl/ack_take.sv`. ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, QP-4, SEG-4, CPL-1,
-//! PTH-1. One frame at a time, taken when idle. Without partners' waits a frame that changes nothing
-//! takes 5 clocks, an ACK 6, and 2 more where the QP's record changes. L clocks from a request to
-//! retire to its response: n packets take n (1 + L) more, or 6 n where that is longer, and a bitmap
-//! 6 more; a SACK and the ACK of its packet stay below 83 clocks for L up to 30.
+//! Twin of `hdl/ack_take.sv`. ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, QP-4, SEG-4,
+//! CPL-1, PTH-1. One frame at a time, taken when idle. Without partners' waits a frame that changes
+//! nothing takes 5 clocks, an ACK 6, and 2 more where the QP's record changes. L clocks from a
+//! request to retire to its response: n packets take n (1 + L) more, or 6 n where that is longer,
+//! and a bitmap 6 more; a SACK and the ACK of its packet stay below 83 clocks for L up to 30.
 //!
 //! A record of what is outstanding (`sack_bitmap`): `packet_build`'s packets are set in it as they
 //! come, before anything else; a QP that opens begins without. A frame is ignored whole and counted
 //! as `DropPsn` if any PSN that it names (its own, the one that drew it, the highest listed) is at
-//! or above the next one to give, as a signed 24-bit difference with 0x800000 below; one for no open
-//! QP of that peer as `DropQp`. Order: retire (window less each packet's nominal size) up to the
-//! cumulative PSN, then what the bitmap lists beyond it; gap search; record; `ack`; for a cumulative
-//! ACK alone `cover`, with the frame's own PSN. A listed PSN below the new cumulative one is passed
-//! over, so that the ring is not asked outside the window.
+//! or above the next one to give, as a signed 24-bit difference with 0x800000 below; one for no
+//! open QP of that peer as `DropQp`. Order: retire (window less each packet's nominal size) up to
+//! the cumulative PSN, then what the bitmap lists beyond it; gap search; record; `ack`; for a
+//! cumulative ACK alone `cover`, with the frame's own PSN. A listed PSN below the new cumulative
+//! one is passed over, so that the ring is not asked outside the window.
 //!
 //! LOS-1: with a bit set and no recovery, each packet outstanding more than `cfg_loss` below the
 //! highest one listed is `lose`; `retransmit` says whether it goes again. LOS-2: if any does, none
@@ -24,8 +24,9 @@
 //!
 //! QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
 //! state its QP is in. It discards each packet past the cumulative PSN, the retired ones too,
-//! because a message's last packet keeps its slot; the messages that `completion` has are forgotten.
-//! Those up to the old cumulative PSN, which `cover` carries, still have slots that are released.
+//! because a message's last packet keeps its slot; the messages that `completion` has are
+//! forgotten. Those up to the old cumulative PSN, which `cover` carries, still have slots that are
+//! released.
 //!
 //! Choices: every SACK, ACK and NACK that is not ignored starts a pass through `ack`, moved or not
 //! (SEG-4). SACKs and NACKs teach the receiver's number. A NACK with another code changes nothing
