@@ -768,11 +768,15 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
     let near = i64::from(rng.pick(&BORDERS));
     let inside = rng.below((c.given - c.cum).cast_unsigned()).cast_signed();
     let named = match rng.below(5) {
+        // Recovery ends.
+        0 | 1 if c.recovers => c.given - 1,
         0 | 1 => from + near,
         2 => c.cum,
-        _ => c.cum + inside,
+        _ => c.cum + rng.below(inside.cast_unsigned() + 1).cast_signed(),
     };
-    let kinds = [Kind::Ack, Kind::Ack, Kind::Sack, Kind::Sack, Kind::Sack, Kind::Nack, Kind::Probe];
+    // Mostly SACKs that leave much of the window as it is, so that gaps are found.
+    let kinds =
+        [Kind::Ack, Kind::Sack, Kind::Sack, Kind::Sack, Kind::Sack, Kind::Nack, Kind::Probe];
     let kind = rng.pick(&kinds);
     // The highest bit set is below the next PSN to give, mostly; the base may lie below the window.
     let base = rng.pick(&[1, 2, 1, -3, -63, -64, -200, inside as i16]);
@@ -840,10 +844,10 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if clock % 512 == 0 {
                 ready = rng.pick(&[10, 25, 75, 100]);
                 bench.latency = (1, rng.pick(&[1, 2, 3, 8]));
-                // No frame is in work while the allowance changes.
-                if idle && !i.in_valid {
-                    bench.sender.loss = rng.pick(&[0, 1, 3, 0, 1, 512, 1023]);
-                }
+            }
+            // No frame is in work while the allowance changes.
+            if idle && !i.in_valid && !purging && rng.below(20) == 0 {
+                bench.sender.loss = rng.pick(&[0, 1, 3, 0, 1, 512, 1023]);
             }
             if !purging && rng.below(400) == 0 {
                 let qpn = rng.pick(&numbers);

@@ -190,13 +190,13 @@ impl Bench {
             (side.dead, side.closing) = (true, true);
         }
         let qp = self.some_qp();
-        self.i.fail_valid = !self.at(qp).closing && self.rng.percent(1);
+        self.i.fail_valid = !self.at(qp).closing && self.rng.below(200) == 0;
         if self.i.fail_valid {
             self.i.fail_qp = qp;
             self.i.fail_why = self.rng.pick(&[Why::Timeout, Why::Read]);
         }
         let qp = self.some_qp();
-        self.i.spent_valid = !self.at(qp).closing && self.rng.percent(1);
+        self.i.spent_valid = !self.at(qp).closing && self.rng.below(200) == 0;
         self.i.spent_qp = qp;
         self.offer_head(pace);
         let built = !self.building.is_empty() && self.rng.percent(pace);
@@ -260,7 +260,7 @@ impl Bench {
         let mut yes = || self.rng.percent(ready);
         (self.i.seg_ready, self.i.hand_ready, self.i.drop_ready) = (yes(), yes(), yes());
         // payload_fetch takes nothing for long, now and then.
-        self.i.seg_ready &= self.pair.clocks() / 100 % 16 != 0;
+        self.i.seg_ready &= !(self.pair.clocks() / 100).is_multiple_of(16);
         (self.i.toss_ready, self.i.flight_ready, self.i.purge_ready) = (yes(), yes(), yes());
         self.i.end_ready = yes();
         let i = self.i;

@@ -565,7 +565,7 @@ impl World {
 
 fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
     let mut world = World::new(sizes, seed, by_dest);
-    for clock in 0..20_000_u64 {
+    for clock in 0..40_000_u64 {
         if clock == 9_999 {
             world.reset();
         }
