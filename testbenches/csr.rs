@@ -28,7 +28,7 @@ const VALUES: [u64; 16] = [
 ];
 
 /// Indices at which there begin or end registers.
-const INDICES: [u16; 12] = [0, 1, 8, 18, 19, 36, 37, 63, 64, 67, 68, 127];
+const INDICES: [u16; 16] = [0, 1, 8, 18, 19, 36, 37, 63, 64, 67, 68, 127, 191, 192, 197, 198];
 
 fn after_reset(sizes: &Sizes, seed: u64) -> Lockstep<Regs> {
     Lockstep::new("csr", sizes, Start::Random(seed as u32)).expect("builds")

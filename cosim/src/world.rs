@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
-use crate::host::Host;
+use crate::host::{Host, Room};
 use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
 use crate::wire::{Assembler, Wire, WireBeat};
 
@@ -69,12 +69,13 @@ pub struct World {
 impl World {
     /// A scenario before its first clock. Memories start from words drawn from the seed.
     pub fn new(settings: &Settings) -> Self {
-        let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n)).collect();
         let (dests, qps) = (u64::from(settings.sizes.dests), u64::from(settings.sizes.qps));
+        let boot = dests * qps + 300;
+        let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n, boot)).collect();
         let mut world = Self {
             settings: settings.clone(),
             clock: 0,
-            boot: dests * qps + 300,
+            boot,
             nodes,
             driver: Driver::new(settings),
             faults: Faults::new(settings),
@@ -133,7 +134,7 @@ impl World {
             }
         }
         for (node, settings) in self.nodes.iter().zip(&self.settings.nics) {
-            for what in node.nic.waits() {
+            for what in node.nic.waits().into_iter().chain(node.host.waits()) {
                 out.push(format!("{}: {what}", settings.name));
             }
         }
@@ -154,6 +155,9 @@ impl World {
             let length = node.give_inputs(clock);
             if let Some(len) = length {
                 sink.event(clock, n, &Event::Arrived { len });
+            }
+            for event in node.host.events.drain(..) {
+                sink.event(clock, n, &Event::Link(event));
             }
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
@@ -239,9 +243,12 @@ impl World {
             o.cqe_data.to_bytes(&mut data);
             node.host.take_cqe(clock, &header, &data);
         }
-        for event in node.host.events.drain(..) {
-            sink.event(clock, n, &Event::Link(event));
+        let freed = &node.nic.o.pcie_room;
+        if freed.freed_valid {
+            let (headers, data) = (u64::from(freed.freed_hdr), u64::from(freed.freed_data));
+            node.host.transmit.freed(Room { headers, data });
         }
+        node.host.drain(clock);
         if let Some((beat, back)) = node.wire_out() {
             self.send(n, beat, back, frames, sink);
         }
@@ -302,13 +309,15 @@ impl World {
 }
 
 impl Node {
-    fn new(settings: &Settings, n: usize) -> Self {
+    fn new(settings: &Settings, n: usize, boot: u64) -> Self {
         let mut nic = Nic::reset(&settings.sizes);
         nic.randomize(&mut Rng::new(settings.seed, &format!("nic {n} memories")));
+        let mut host = settings.nics[n].host;
+        host.drain_stops = host.drain_stops.saturating_add(boot);
         Self {
             nic,
             inputs: nic::Inputs::default(),
-            host: Host::new(settings.nics[n].host),
+            host: Host::new(host, Rng::new(settings.seed, &format!("host {n}"))),
             wire: Wire::default(),
             tap: Assembler::default(),
             arriving: 0,
@@ -331,6 +340,11 @@ impl Node {
     /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
     fn give_inputs(&mut self, clock: u64) -> Option<u32> {
         let i = &mut self.inputs;
+        let freed = self.host.take_freed();
+        i.room_valid = freed != Room::default();
+        if i.room_valid {
+            (i.room_hdr, i.room_data) = (freed.headers as u16, freed.data as u16);
+        }
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();
         if let Some(beat) = beat {
@@ -380,6 +394,12 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
+        (index::RX_HDR_BUF, s.rx_header),
+        (index::RX_DATA_BUF, s.rx_data),
+        (index::FAR_HDR_BUF, s.far[0]),
+        (index::FAR_DATA_BUF, s.far[1]),
+        (index::PCIE_COSTS, s.overhead | s.read_request << 16),
+        (index::MAX_PAYLOAD, s.max_payload / 128 - 1),
         (index::OVERHEADS, DATA_HEADER | WIRE_OVERHEAD << 8 | NOMINAL_OVERHEAD << 16),
         (index::EGRESS_POOL0, s.egress[0]),
         (index::EGRESS_POOL1, s.egress[1]),

@@ -26,7 +26,7 @@ use crate::stream_fifo::{self, StreamFifo};
 use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, TlpBeat, Word};
 use crate::{
     ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
-    packet_parse, path_select, payload_fetch, payload_write, port_rx, port_tx, qp_table,
+    packet_parse, path_select, payload_fetch, payload_write, pcie_room, port_rx, port_tx, qp_table,
     replay_store, rx_track, tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
@@ -37,6 +37,12 @@ pub struct Inputs {
     pub rx_valid: bool,
     /// The beat.
     pub rx: TlpBeat,
+    /// The host tells that room in its receive buffer is free again.
+    pub room_valid: bool,
+    /// Headers.
+    pub room_hdr: u16,
+    /// Units of 16 B of payload.
+    pub room_data: u16,
     /// A beat of a frame comes from the wire.
     pub wire_valid: bool,
     /// First beat of its frame.
@@ -69,6 +75,13 @@ pub struct Outputs {
     /// Units from the exact end of the transfer to this clock, less the latency; with the last beat.
     #[bits(20)]
     pub tlp_back: u32,
+    /// Room in the receive buffer is free again, to the host.
+    pub freed_valid: bool,
+    /// A header's.
+    pub freed_hdr: bool,
+    /// Units of 16 B of payload.
+    #[bits(4)]
+    pub freed_data: u8,
     /// A completion entry goes to the host at no cost of link time.
     pub cqe_valid: bool,
     /// Its header.
@@ -283,7 +296,7 @@ impl Nic {
 
     /// The NIC's output ports in this clock.
     pub fn ports(&self) -> Outputs {
-        let (pcie, port) = (&self.o.pcie_link, &self.o.port_tx);
+        let (pcie, port, room) = (&self.o.pcie_link, &self.o.port_tx, &self.o.pcie_room);
         Outputs {
             rx_ready: self.o.rx_fifo.in_ready,
             tlp_valid: pcie.tlp_valid,
@@ -293,6 +306,9 @@ impl Nic {
             tlp_dws: pcie.tlp_dws,
             tlp_data: pcie.tlp_data,
             tlp_back: pcie.tlp_back,
+            freed_valid: room.freed_valid,
+            freed_hdr: room.freed_hdr,
+            freed_data: room.freed_data,
             cqe_valid: pcie.cqe_valid,
             cqe_hdr: pcie.cqe_hdr,
             cqe_data: pcie.cqe_data,
@@ -378,6 +394,35 @@ impl Nic {
         (self.changed, self.seen, self.read) = (0, 0, 0);
     }
 
+    /// Tags, buffers and credits of the PCIe link that something waits for.
+    fn pcie_waits(&self) -> Vec<String> {
+        let (link, i) = (&self.b.pcie_link, &self.i.pcie_link);
+        let mut out = Vec::new();
+        let busy: Vec<_> = self.b.payload_fetch.busy.iter_ones().map(|t| t.to_string()).collect();
+        if !busy.is_empty() {
+            out.push(format!("tags without all their data: {}", busy.join(", ")));
+        }
+        if i.tx_valid && !self.o.pcie_link.tx_ready {
+            out.push(format!(
+                "a transfer waits for the transmit buffer: {} of {} B of headers, {} of {} B of data",
+                16 * link.held, i.cfg_tx_hdr_buf, link.data_used, i.cfg_tx_data_buf
+            ));
+        }
+        for (kind, waits) in [("read", i.rhead_valid), ("write", i.whead_valid)] {
+            if waits && !link.busy {
+                out.push(format!(
+                    "a {kind} waits for the host's receive buffer: {} of {} B of headers, {} of {} \
+                     B of data",
+                    16 * link.far_hdr,
+                    i.cfg_far_hdr_buf,
+                    16 * link.far_data,
+                    i.cfg_far_data_buf
+                ));
+            }
+        }
+        out
+    }
+
     /// What waits in the NIC, for a run that does not end.
     pub fn waits(&self) -> Vec<String> {
         let mut out = Vec::new();
@@ -391,6 +436,7 @@ impl Nic {
         if !busy.is_empty() {
             out.push(format!("busy blocks: {}", busy.join(", ")));
         }
+        out.extend(self.pcie_waits());
         let streams = [
             ("a segment waits for payload_fetch (tags)", &self.o.tx_scheduler.seg_valid),
             ("a frame waits for the port", &self.o.dat_queue.out_valid),
