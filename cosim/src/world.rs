@@ -32,6 +32,21 @@ pub struct Node {
     pub wire: Wire,
     tap: Assembler,
     arriving: u32,
+    /// The most that each buffer of the PCIe link has held.
+    pub pcie_most: PcieBuffers,
+}
+
+/// What the buffers of one NIC's PCIe link hold, or have held at most (PCI-4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieBuffers {
+    /// The NIC's end, transmit side.
+    pub nic_transmit: Room,
+    /// The NIC's end, receive side.
+    pub nic_receive: Room,
+    /// The host's end, transmit side.
+    pub host_transmit: Room,
+    /// The host's end, receive side.
+    pub host_receive: Room,
 }
 
 /// How far a scenario has come.
@@ -161,6 +176,7 @@ impl World {
             }
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
+            node.account(clock);
         }
     }
 
@@ -321,7 +337,55 @@ impl Node {
             wire: Wire::default(),
             tap: Assembler::default(),
             arriving: 0,
+            pcie_most: PcieBuffers::default(),
         }
+    }
+
+    /// What the buffers of the PCIe link hold in this clock.
+    pub fn pcie_buffers(&self) -> PcieBuffers {
+        let (link, room) = (&self.nic.b.pcie_link, &self.nic.b.pcie_room);
+        PcieBuffers {
+            nic_transmit: Room::of_bytes(16 * u64::from(link.held), link.data_used.into()),
+            nic_receive: Room { headers: room.hdr_used.into(), data: room.data_used.into() },
+            host_transmit: self.host.transmit.used(),
+            host_receive: self.host.used(),
+        }
+    }
+
+    /// Every clock: conservation of credits, tags and buffers, and the most that each holds.
+    fn account(&mut self, clock: u64) {
+        if let Err(what) = self.nic.conserved().and_then(|()| self.credits_conserved()) {
+            panic!("clock {clock}, PCIe: {what}");
+        }
+        let (now, most) = (self.pcie_buffers(), &mut self.pcie_most);
+        most.nic_transmit = most.nic_transmit.most(now.nic_transmit);
+        most.nic_receive = most.nic_receive.most(now.nic_receive);
+        most.host_transmit = most.host_transmit.most(now.host_transmit);
+        most.host_receive = most.host_receive.most(now.host_receive);
+    }
+
+    /// What one end believes that the other holds is there, on the way, or just told.
+    fn credits_conserved(&self) -> Result<(), String> {
+        let link = &self.nic.b.pcie_link;
+        let believed = Room { headers: link.far_hdr.into(), data: link.far_data.into() };
+        let (headers, data) = self.nic.on_link();
+        let mut there = self.host.used() + Room { headers: headers.into(), data: data.into() };
+        if self.inputs.room_valid {
+            let (headers, data) = (self.inputs.room_hdr.into(), self.inputs.room_data.into());
+            there += Room { headers, data };
+        }
+        if believed != there {
+            return Err(format!("the NIC counts {believed:?} at the host, there is {there:?}"));
+        }
+        let believed = self.host.transmit.far();
+        let mut there = self.pcie_buffers().nic_receive + self.host.transmit.flying();
+        if self.inputs.rx_valid {
+            there += Room::of_beat(&self.inputs.rx);
+        }
+        if believed != there {
+            return Err(format!("the host counts {believed:?} at the NIC, there is {there:?}"));
+        }
+        Ok(())
     }
 
     /// Nothing moves at this NIC, its host or the wire to it.

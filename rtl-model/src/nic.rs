@@ -394,6 +394,37 @@ impl Nic {
         (self.changed, self.seen, self.read) = (0, 0, 0);
     }
 
+    /// Conservation on the PCIe link (PCI-4, PCI-8): the transmit buffer holds what waits in its
+    /// queues and is on the link, and every tag is free, with a read, or kept for one.
+    ///
+    /// # Errors
+    /// What is held and what is counted, where they differ.
+    pub fn conserved(&self) -> Result<(), String> {
+        let (link, engine) = (&self.b.pcie_link, &self.b.tlp_engine);
+        let queues = self.o.pcie_reads.level + self.o.pcie_writes.level + self.o.pcie_cqes.level;
+        let pushed = u32::from(link.rpush || link.wpush || link.cpush);
+        let partial = if engine.valid { !engine.first } else { engine.open };
+        let held = queues + pushed + u32::from(link.busy) + u32::from(partial);
+        if u32::from(link.held) != held {
+            return Err(format!("{held} transfers wait, {} headers are taken", link.held));
+        }
+        let fetch = &self.b.payload_fetch;
+        let (busy, free) = (fetch.busy.count_ones(), usize::from(fetch.tags_free));
+        if busy + free + fetch.unmade() != fetch.busy.len() {
+            return Err(format!("{busy} tags with a read, {free} free, {} kept", fetch.unmade()));
+        }
+        Ok(())
+    }
+
+    /// What is on the link to the host: begun, and not seen there whole by the end of this clock.
+    pub fn on_link(&self) -> (u32, u32) {
+        let link = &self.b.pcie_link;
+        let of =
+            |there: bool, dws: u8| if there { (1, u32::from(dws.div_ceil(4))) } else { (0, 0) };
+        let (a, b) = (of(link.busy, link.tlp.dws), of(link.done, link.done_tlp.dws));
+        (a.0 + b.0, a.1 + b.1)
+    }
+
     /// Tags, buffers and credits of the PCIe link that something waits for.
     fn pcie_waits(&self) -> Vec<String> {
         let (link, i) = (&self.b.pcie_link, &self.i.pcie_link);

@@ -2,6 +2,7 @@
 
 use std::ops::{Add, AddAssign, SubAssign};
 
+use rtl_model::types::TlpBeat;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a unit: a header takes one, a payload its DWs rounded up to whole ones.
@@ -27,6 +28,18 @@ impl Room {
     /// What a transfer takes with a payload of so many DWs, pad bytes included.
     pub fn of_payload(dws: u64) -> Self {
         Self { headers: 1, data: dws.div_ceil(UNIT_DWS) }
+    }
+
+    /// What a beat takes: a header with the first one of its transfer.
+    pub fn of_beat(beat: &TlpBeat) -> Self {
+        let data = Self::of_payload(beat.dws.into()).data;
+        Self { headers: beat.sop.into(), data }
+    }
+
+    /// The larger of both, each for itself.
+    #[must_use]
+    pub fn most(self, other: Self) -> Self {
+        Self { headers: self.headers.max(other.headers), data: self.data.max(other.data) }
     }
 
     /// Room for at least this much; a transfer without payload looks at headers only.

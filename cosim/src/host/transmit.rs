@@ -53,6 +53,8 @@ pub struct Transmit {
     /// The oldest transfer could start but for room at the NIC.
     held_up: bool,
     beats: VecDeque<(u64, TlpBeat)>,
+    /// What those beats will take in the NIC's receive buffer.
+    flying: Room,
     /// Exact end of the last transfer.
     free: u128,
     /// Clock of the last beat that ended a transfer.
@@ -78,7 +80,9 @@ impl Transmit {
         if self.beats.front()?.0 > clock {
             return None;
         }
-        self.beats.pop_front().map(|b| b.1)
+        let beat = self.beats.pop_front()?.1;
+        self.flying -= Room::of_beat(&beat);
+        Some(beat)
     }
 
     /// Nothing is on its way.
@@ -89,6 +93,11 @@ impl Transmit {
     /// What the transmit buffer holds.
     pub fn used(&self) -> Room {
         self.used
+    }
+
+    /// What is on its way to the NIC.
+    pub fn flying(&self) -> Room {
+        self.flying
     }
 
     /// What the NIC's receive buffer holds, as far as the host knows.
@@ -191,6 +200,7 @@ impl Transmit {
                 dws: bytes.len().div_ceil(4) as u8,
                 data: Wide::from_bytes(bytes),
             };
+            self.flying += Room::of_beat(&beat);
             self.beats.push_back((end - (2 * after).saturating_sub(1), beat));
         }
     }
