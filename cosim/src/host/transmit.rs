@@ -205,3 +205,88 @@ impl Transmit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 16 lanes of 31.52 Gbps, in units a clock.
+    const RATE: u64 = 504_320;
+
+    fn config() -> HostConfig {
+        let room = Room { headers: 1_000, data: 16_000 };
+        HostConfig {
+            rate: RATE,
+            nic_rate: RATE,
+            rcb: 128,
+            max_payload: 512,
+            overhead: 34,
+            nic_costs: [34, 64],
+            latency: 0,
+            disorder: 0,
+            transmit: room,
+            receive: room,
+            nic_receive: room,
+            drain: 0,
+            drain_stops: u64::MAX,
+        }
+    }
+
+    /// Clocks of the last beats of so many transfers of one length, all due at the start of clock
+    /// 1; the NIC frees room as soon as a transfer has arrived.
+    fn ends(len: usize, count: u64, config: &HostConfig) -> Vec<u64> {
+        let mut transmit = Transmit::default();
+        let tlp = Outgoing { header: [0; 4], data: vec![0; len], bytes: len as u64, last_of: None };
+        let (mut pushed, mut out) = (0, Vec::new());
+        for clock in 1.. {
+            while pushed < count && transmit.due.len() < 4 {
+                transmit.push(RATE.into(), tlp.clone());
+                pushed += 1;
+            }
+            transmit.run(clock, config, &mut Vec::new());
+            if transmit.beat(clock).is_some_and(|beat| beat.eop) {
+                out.push(clock);
+                transmit.freed(tlp.room());
+            }
+            if out.len() as u64 == count {
+                break;
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn pci_2_a_million_of_30_64_92_and_512_bytes_to_the_nic_lose_no_time() {
+        for len in [30, 64, 92, 512] {
+            let mut exact = u128::from(RATE);
+            for end in ends(len, 1_000_000, &config()) {
+                exact += (len as u128 + 34) * 8_000;
+                assert_eq!(u128::from(end), exact.div_ceil(RATE.into()), "{len} B");
+            }
+        }
+    }
+
+    /// At most one transfer ends a clock.
+    #[test]
+    fn pci_2_29_bytes_to_the_nic_run_at_one_a_clock() {
+        for len in [29, 1, 0] {
+            let ends = ends(len, 1_000, &config());
+            assert!(ends.windows(2).all(|w| w[1] == w[0] + 1), "{len} B");
+        }
+    }
+
+    /// Room for one transfer, here or at the NIC: the next begins with the clock in which there is
+    /// some.
+    #[test]
+    fn pci_4_a_transfer_without_room_waits() {
+        let one = Room { headers: 1, data: 32 };
+        let here = HostConfig { transmit: one, ..config() };
+        let there = HostConfig { nic_receive: one, ..config() };
+        // 546 B take 8.66 clocks. Here: free at the start of the clock in which the last beat comes.
+        // There: told in that clock, and seen in the next.
+        for (config, gap) in [(here, 9), (there, 10)] {
+            let ends = ends(512, 100, &config);
+            assert!(ends.windows(2).all(|w| w[1] == w[0] + gap), "{ends:?}");
+        }
+    }
+}
