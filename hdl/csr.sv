@@ -6,6 +6,8 @@
 // Borders: no such index, a bit that no field has, mss 0, 1, 8,192 and 8,193, range 0, a rate of
 // 0, a cq_base off its boundary, the first destination that the build lacks: refused whole, one
 // bad_write event. A range above PSNS is stored as PSNS.
+//
+// It is longer than a module should be: a register is a line in each of five places.
 
 `include "assert.svh"
 

@@ -1526,7 +1526,7 @@ module nic
   );
 
   ram_fifo #(
-      .WIDTH(161),
+      .WIDTH(151),
       .DEPTH(1024)
   ) u_pcie_reads (
       .clk_i,
@@ -1560,7 +1560,7 @@ module nic
   );
 
   ram_fifo #(
-      .WIDTH(161),
+      .WIDTH(151),
       .DEPTH(1024)
   ) u_pcie_writes (
       .clk_i,
