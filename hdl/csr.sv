@@ -6,6 +6,8 @@
 // Borders: no such index, a bit that no field has, mss 0, 1, 8,192 and 8,193, range 0, a rate of
 // 0, a cq_base off its boundary, the first destination that the build lacks: refused whole, one
 // bad_write event. A range above PSNS is stored as PSNS.
+//
+// It is longer than a module should be: a register is a line in each of five places.
 
 `include "assert.svh"
 
@@ -64,6 +66,13 @@ module csr
   output logic   [   7:0] cfg_weight1_o,
   output logic   [  15:0] cfg_rid_o,
   output logic   [   7:0] cfg_ttl_o,
+  output bytes_t          cfg_rx_hdr_buf_o,
+  output bytes_t          cfg_rx_data_buf_o,
+  output bytes_t          cfg_far_hdr_buf_o,
+  output bytes_t          cfg_far_data_buf_o,
+  output logic   [   7:0] cfg_pcie_overhead_o,
+  output logic   [   9:0] cfg_read_request_o,
+  output logic   [   1:0] cfg_max_payload_o,
   output logic            cfg_icrc_o,
   output logic   [  63:0] cfg_peer_valid_o,
   output logic   [2047:0] cfg_peer_ip_o
@@ -99,6 +108,12 @@ module csr
     bytes_t        ingress_pool0;
     bytes_t        ingress_pool1;
     logic [15:0]   weights;
+    bytes_t        rx_hdr_buf;
+    bytes_t        rx_data_buf;
+    bytes_t        far_hdr_buf;
+    bytes_t        far_data_buf;
+    logic [25:0]   pcie_costs;
+    logic [1:0]    max_payload;
     logic          icrc;
     logic [63:0]   peer_valid;
     logic [2047:0] peer_ip;
@@ -133,6 +148,12 @@ module csr
       ingress_pool0: 32'd3_600_000,
       ingress_pool1: 32'd400_000,
       weights: {8'd5, 8'd1},
+      rx_hdr_buf: 32'd16_000,
+      rx_data_buf: 32'd256_000,
+      far_hdr_buf: 32'd16_000,
+      far_data_buf: 32'd256_000,
+      pcie_costs: {10'd64, 8'd0, 8'd34},
+      max_payload: 2'd3,
       icrc: 1'b0,
       peer_valid: '0,
       peer_ip: '0
@@ -192,6 +213,13 @@ module csr
   assign cfg_weight1_o          = regs_q.weights[15:8];
   assign cfg_rid_o              = regs_q.rid;
   assign cfg_ttl_o              = regs_q.ttl;
+  assign cfg_rx_hdr_buf_o       = regs_q.rx_hdr_buf;
+  assign cfg_rx_data_buf_o      = regs_q.rx_data_buf;
+  assign cfg_far_hdr_buf_o      = regs_q.far_hdr_buf;
+  assign cfg_far_data_buf_o     = regs_q.far_data_buf;
+  assign cfg_pcie_overhead_o    = regs_q.pcie_costs[7:0];
+  assign cfg_read_request_o     = regs_q.pcie_costs[25:16];
+  assign cfg_max_payload_o      = regs_q.max_payload;
   assign cfg_icrc_o             = regs_q.icrc;
   assign cfg_peer_valid_o       = regs_q.peer_valid;
   assign cfg_peer_ip_o          = regs_q.peer_ip;
@@ -255,6 +283,12 @@ module csr
         REG_INGRESS_POOL0: regs_d.ingress_pool0 = wr_data_i[31:0];
         REG_INGRESS_POOL1: regs_d.ingress_pool1 = wr_data_i[31:0];
         REG_WEIGHTS:       regs_d.weights = wr_data_i[15:0];
+        REG_RX_HDR_BUF:    regs_d.rx_hdr_buf = wr_data_i[31:0];
+        REG_RX_DATA_BUF:   regs_d.rx_data_buf = wr_data_i[31:0];
+        REG_FAR_HDR_BUF:   regs_d.far_hdr_buf = wr_data_i[31:0];
+        REG_FAR_DATA_BUF:  regs_d.far_data_buf = wr_data_i[31:0];
+        REG_PCIE_COSTS:    regs_d.pcie_costs = wr_data_i[25:0];
+        REG_MAX_PAYLOAD:   regs_d.max_payload = wr_data_i[1:0];
         REG_TRAILER:       regs_d.icrc = wr_data_i[0];
         default: begin
           regs_d.peer_ip[32*dest+:32] = wr_data_i[31:0];

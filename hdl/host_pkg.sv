@@ -99,6 +99,12 @@ package host_pkg;
   localparam logic [8:0] REG_INGRESS_POOL1 = 9'd29;
   localparam logic [8:0] REG_WEIGHTS = 9'd36;
   localparam logic [8:0] REG_PEER = 9'd64;  // destination d is d further on
+  localparam logic [8:0] REG_RX_HDR_BUF = 9'd192;
+  localparam logic [8:0] REG_RX_DATA_BUF = 9'd193;
+  localparam logic [8:0] REG_FAR_HDR_BUF = 9'd194;
+  localparam logic [8:0] REG_FAR_DATA_BUF = 9'd195;
+  localparam logic [8:0] REG_PCIE_COSTS = 9'd196;
+  localparam logic [8:0] REG_MAX_PAYLOAD = 9'd197;
   localparam logic [8:0] REG_TRAILER = 9'd248;
 
   // The largest payload of a packet (SEG-1).
@@ -120,8 +126,11 @@ package host_pkg;
       REG_OVERHEADS: return 64'h1f7f_7f7f;
       REG_RID, REG_WEIGHTS: return 64'hffff;
       REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_EGRESS_POOL0,
-      REG_EGRESS_POOL1, REG_INGRESS_POOL0, REG_INGRESS_POOL1:
+      REG_EGRESS_POOL1, REG_INGRESS_POOL0, REG_INGRESS_POOL1, REG_RX_HDR_BUF, REG_RX_DATA_BUF,
+      REG_FAR_HDR_BUF, REG_FAR_DATA_BUF:
       return 64'hffff_ffff;
+      REG_PCIE_COSTS: return 64'h3ff_00ff;
+      REG_MAX_PAYLOAD: return 64'h3;
       default: return index[8:6] == REG_PEER[8:6] ? 64'h1_ffff_ffff : '0;
     endcase
   endfunction

@@ -4,14 +4,16 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rtl_model::image::{Image, Writer, image_words};
+use rtl_model::types::BYTE_UNITS;
 use serde::Serialize;
 use verilated::{Built, Compare, Layout, Rtl};
 
 use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, build_nic};
 use crate::event::{Nowhere, Sink};
-use crate::record::{NicCounts, Recorder, Timed};
+use crate::host::Traffic;
+use crate::record::{NicCounts, Recorder, Timed, exact_ratio};
 use crate::settings::Settings;
-use crate::world::{State, World};
+use crate::world::{Node, PcieBuffers, State, World};
 
 /// Clocks between two looks at the progress bar and at whether all is done.
 const BATCH: u64 = 1_024;
@@ -93,6 +95,54 @@ pub struct MessageResult {
     pub refused: Option<u8>,
 }
 
+/// One direction of a PCIe link.
+#[derive(Clone, Debug, Serialize)]
+pub struct PcieDirection {
+    /// Transfers.
+    pub transfers: u64,
+    /// Payload bytes.
+    pub payload_bytes: u64,
+    /// Bytes of time on the link: payload and overhead.
+    pub link_bytes: u64,
+    /// Time for which the link was busy, an exact number of ns.
+    pub busy_ns: String,
+}
+
+impl PcieDirection {
+    fn of(traffic: &Traffic, rate: u64) -> Self {
+        let units = u128::from(traffic.link_bytes) * u128::from(BYTE_UNITS);
+        Self {
+            transfers: traffic.transfers,
+            payload_bytes: traffic.payload_bytes,
+            link_bytes: traffic.link_bytes,
+            busy_ns: exact_ratio(units, rate.into()),
+        }
+    }
+}
+
+/// The PCIe link of one NIC: `pcie-stats`.
+#[derive(Clone, Debug, Serialize)]
+pub struct PcieStats {
+    /// NIC to host.
+    pub to_host: PcieDirection,
+    /// Host to NIC.
+    pub to_nic: PcieDirection,
+    /// The most that each buffer has held, in units of 16 B.
+    pub most: PcieBuffers,
+}
+
+impl PcieStats {
+    /// What a NIC's link has carried so far.
+    pub fn of(node: &Node) -> Self {
+        let (host, config) = (&node.host, &node.host.config);
+        Self {
+            to_host: PcieDirection::of(&host.counts.from_nic, config.nic_rate),
+            to_nic: PcieDirection::of(&host.transmit.sent, config.rate),
+            most: node.pcie_most,
+        }
+    }
+}
+
 /// `result.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
@@ -120,6 +170,8 @@ pub struct RunResult {
     pub intact: u64,
     /// Counts of each NIC, by name.
     pub nics: std::collections::BTreeMap<String, NicCounts>,
+    /// The PCIe link of each NIC, by name.
+    pub pcie: std::collections::BTreeMap<String, PcieStats>,
     /// The first exact ends of transfers and frames after boot.
     pub moments: Vec<Timed>,
 }
@@ -430,6 +482,12 @@ impl RunResult {
             messages: messages.collect(),
             intact: world.driver.intact,
             nics: counts.collect(),
+            pcie: world
+                .nodes
+                .iter()
+                .enumerate()
+                .map(|(n, d)| (name(n), PcieStats::of(d)))
+                .collect(),
             moments: recorder.moments.clone(),
         }
     }

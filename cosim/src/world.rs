@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
-use crate::host::Host;
+use crate::host::{Host, Room};
 use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
 use crate::wire::{Assembler, Wire, WireBeat};
 
@@ -32,6 +32,21 @@ pub struct Node {
     pub wire: Wire,
     tap: Assembler,
     arriving: u32,
+    /// The most that each buffer of the PCIe link has held.
+    pub pcie_most: PcieBuffers,
+}
+
+/// What the buffers of one NIC's PCIe link hold, or have held at most (PCI-4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieBuffers {
+    /// The NIC's end, transmit side.
+    pub nic_transmit: Room,
+    /// The NIC's end, receive side.
+    pub nic_receive: Room,
+    /// The host's end, transmit side.
+    pub host_transmit: Room,
+    /// The host's end, receive side.
+    pub host_receive: Room,
 }
 
 /// How far a scenario has come.
@@ -69,12 +84,13 @@ pub struct World {
 impl World {
     /// A scenario before its first clock. Memories start from words drawn from the seed.
     pub fn new(settings: &Settings) -> Self {
-        let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n)).collect();
         let (dests, qps) = (u64::from(settings.sizes.dests), u64::from(settings.sizes.qps));
+        let boot = dests * qps + 300;
+        let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n, boot)).collect();
         let mut world = Self {
             settings: settings.clone(),
             clock: 0,
-            boot: dests * qps + 300,
+            boot,
             nodes,
             driver: Driver::new(settings),
             faults: Faults::new(settings),
@@ -133,7 +149,7 @@ impl World {
             }
         }
         for (node, settings) in self.nodes.iter().zip(&self.settings.nics) {
-            for what in node.nic.waits() {
+            for what in node.nic.waits().into_iter().chain(node.host.waits()) {
                 out.push(format!("{}: {what}", settings.name));
             }
         }
@@ -155,8 +171,12 @@ impl World {
             if let Some(len) = length {
                 sink.event(clock, n, &Event::Arrived { len });
             }
+            for event in node.host.events.drain(..) {
+                sink.event(clock, n, &Event::Link(event));
+            }
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
+            node.account(clock);
         }
     }
 
@@ -239,9 +259,12 @@ impl World {
             o.cqe_data.to_bytes(&mut data);
             node.host.take_cqe(clock, &header, &data);
         }
-        for event in node.host.events.drain(..) {
-            sink.event(clock, n, &Event::Link(event));
+        let freed = &node.nic.o.pcie_room;
+        if freed.freed_valid {
+            let (headers, data) = (u64::from(freed.freed_hdr), u64::from(freed.freed_data));
+            node.host.transmit.freed(Room { headers, data });
         }
+        node.host.drain(clock);
         if let Some((beat, back)) = node.wire_out() {
             self.send(n, beat, back, frames, sink);
         }
@@ -302,17 +325,67 @@ impl World {
 }
 
 impl Node {
-    fn new(settings: &Settings, n: usize) -> Self {
+    fn new(settings: &Settings, n: usize, boot: u64) -> Self {
         let mut nic = Nic::reset(&settings.sizes);
         nic.randomize(&mut Rng::new(settings.seed, &format!("nic {n} memories")));
+        let mut host = settings.nics[n].host;
+        host.drain_stops = host.drain_stops.saturating_add(boot);
         Self {
             nic,
             inputs: nic::Inputs::default(),
-            host: Host::new(settings.nics[n].host),
+            host: Host::new(host, Rng::new(settings.seed, &format!("host {n}"))),
             wire: Wire::default(),
             tap: Assembler::default(),
             arriving: 0,
+            pcie_most: PcieBuffers::default(),
         }
+    }
+
+    /// What the buffers of the PCIe link hold in this clock.
+    pub fn pcie_buffers(&self) -> PcieBuffers {
+        let (link, room) = (&self.nic.b.pcie_link, &self.nic.b.pcie_room);
+        PcieBuffers {
+            nic_transmit: Room::of_bytes(16 * u64::from(link.held), link.data_used.into()),
+            nic_receive: Room { headers: room.hdr_used.into(), data: room.data_used.into() },
+            host_transmit: self.host.transmit.used(),
+            host_receive: self.host.used(),
+        }
+    }
+
+    /// Every clock: conservation of credits, tags and buffers, and the most that each holds.
+    fn account(&mut self, clock: u64) {
+        if let Err(what) = self.nic.conserved().and_then(|()| self.credits_conserved()) {
+            panic!("clock {clock}, PCIe: {what}");
+        }
+        let (now, most) = (self.pcie_buffers(), &mut self.pcie_most);
+        most.nic_transmit = most.nic_transmit.most(now.nic_transmit);
+        most.nic_receive = most.nic_receive.most(now.nic_receive);
+        most.host_transmit = most.host_transmit.most(now.host_transmit);
+        most.host_receive = most.host_receive.most(now.host_receive);
+    }
+
+    /// What one end believes that the other holds is there, on the way, or just told.
+    fn credits_conserved(&self) -> Result<(), String> {
+        let link = &self.nic.b.pcie_link;
+        let believed = Room { headers: link.far_hdr.into(), data: link.far_data.into() };
+        let (headers, data) = self.nic.on_link();
+        let mut there = self.host.used() + Room { headers: headers.into(), data: data.into() };
+        if self.inputs.room_valid {
+            let (headers, data) = (self.inputs.room_hdr.into(), self.inputs.room_data.into());
+            there += Room { headers, data };
+        }
+        if believed != there {
+            return Err(format!("the NIC counts {believed:?} at the host, there is {there:?}"));
+        }
+        let believed = self.host.transmit.far();
+        let mut there = self.pcie_buffers().nic_receive + self.host.transmit.flying();
+        if self.inputs.rx_valid {
+            there += Room::of_beat(&self.inputs.rx);
+        }
+        if believed != there {
+            return Err(format!("the host counts {believed:?} at the NIC, there is {there:?}"));
+        }
+        Ok(())
     }
 
     /// Nothing moves at this NIC, its host or the wire to it.
@@ -331,6 +404,11 @@ impl Node {
     /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
     fn give_inputs(&mut self, clock: u64) -> Option<u32> {
         let i = &mut self.inputs;
+        let freed = self.host.take_freed();
+        i.room_valid = freed != Room::default();
+        if i.room_valid {
+            (i.room_hdr, i.room_data) = (freed.headers as u16, freed.data as u16);
+        }
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();
         if let Some(beat) = beat {
@@ -381,6 +459,12 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
+        (index::RX_HDR_BUF, s.rx_header),
+        (index::RX_DATA_BUF, s.rx_data),
+        (index::FAR_HDR_BUF, s.far[0]),
+        (index::FAR_DATA_BUF, s.far[1]),
+        (index::PCIE_COSTS, s.overhead | s.read_request << 16),
+        (index::MAX_PAYLOAD, s.max_payload / 128 - 1),
         (index::OVERHEADS, DATA_HEADER | wire << 8 | nominal << 16),
         (index::TRAILER, u64::from(s.icrc)),
         (index::EGRESS_POOL0, s.egress[0]),

@@ -92,6 +92,15 @@ pub struct Outputs {
     pub cfg_weight1: u8,
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
+    pub cfg_rx_hdr_buf: u32,
+    pub cfg_rx_data_buf: u32,
+    pub cfg_far_hdr_buf: u32,
+    pub cfg_far_data_buf: u32,
+    pub cfg_pcie_overhead: u8,
+    #[bits(10)]
+    pub cfg_read_request: u16,
+    #[bits(2)]
+    pub cfg_max_payload: u8,
     pub cfg_icrc: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
@@ -138,6 +147,14 @@ pub struct Regs {
     pub ingress_pool0: u32,
     pub ingress_pool1: u32,
     pub weights: u16,
+    pub rx_hdr_buf: u32,
+    pub rx_data_buf: u32,
+    pub far_hdr_buf: u32,
+    pub far_data_buf: u32,
+    #[bits(26)]
+    pub pcie_costs: u32,
+    #[bits(2)]
+    pub max_payload: u8,
     pub icrc: bool,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
@@ -192,6 +209,12 @@ impl Block for Regs {
             ingress_pool0: of(index::INGRESS_POOL0) as u32,
             ingress_pool1: of(index::INGRESS_POOL1) as u32,
             weights: of(index::WEIGHTS) as u16,
+            rx_hdr_buf: of(index::RX_HDR_BUF) as u32,
+            rx_data_buf: of(index::RX_DATA_BUF) as u32,
+            far_hdr_buf: of(index::FAR_HDR_BUF) as u32,
+            far_data_buf: of(index::FAR_DATA_BUF) as u32,
+            pcie_costs: of(index::PCIE_COSTS) as u32,
+            max_payload: of(index::MAX_PAYLOAD) as u8,
             icrc: of(index::TRAILER) != 0,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
@@ -240,6 +263,13 @@ impl Block for Regs {
         [o.cfg_weight0, o.cfg_weight1] = self.weights.to_le_bytes();
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
+        o.cfg_rx_hdr_buf = self.rx_hdr_buf;
+        o.cfg_rx_data_buf = self.rx_data_buf;
+        o.cfg_far_hdr_buf = self.far_hdr_buf;
+        o.cfg_far_data_buf = self.far_data_buf;
+        o.cfg_pcie_overhead = self.pcie_costs as u8;
+        o.cfg_read_request = (self.pcie_costs >> 16) as u16;
+        o.cfg_max_payload = self.max_payload;
         o.cfg_icrc = self.icrc;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
@@ -297,6 +327,12 @@ impl Regs {
             index::INGRESS_POOL0 => self.ingress_pool0 = value as u32,
             index::INGRESS_POOL1 => self.ingress_pool1 = value as u32,
             index::WEIGHTS => self.weights = value as u16,
+            index::RX_HDR_BUF => self.rx_hdr_buf = value as u32,
+            index::RX_DATA_BUF => self.rx_data_buf = value as u32,
+            index::FAR_HDR_BUF => self.far_hdr_buf = value as u32,
+            index::FAR_DATA_BUF => self.far_data_buf = value as u32,
+            index::PCIE_COSTS => self.pcie_costs = value as u32,
+            index::MAX_PAYLOAD => self.max_payload = value as u8,
             index::TRAILER => self.icrc = value != 0,
             _ => self.store_peer(u32::from(at - index::PEER), value),
         }

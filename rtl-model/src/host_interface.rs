@@ -221,6 +221,12 @@ pub mod index {
     pub const WEIGHTS: u16 = 36;
     /// Destination 0; destination d is d further on.
     pub const PEER: u16 = 64;
+    pub const RX_HDR_BUF: u16 = 192;
+    pub const RX_DATA_BUF: u16 = 193;
+    pub const FAR_HDR_BUF: u16 = 194;
+    pub const FAR_DATA_BUF: u16 = 195;
+    pub const PCIE_COSTS: u16 = 196;
+    pub const MAX_PAYLOAD: u16 = 197;
     pub const TRAILER: u16 = 248;
 }
 
@@ -383,6 +389,15 @@ registers! {
     "ingress_pool0" INGRESS_POOL0 [F::new("ingress_pool0", 0, 32, 3_600_000)];
     "ingress_pool1" INGRESS_POOL1 [F::new("ingress_pool1", 0, 32, 400_000)];
     "weights" WEIGHTS [F::new("weight0", 0, 8, 1), F::new("weight1", 8, 8, 5)];
+    "rx_hdr_buf" RX_HDR_BUF [F::new("rx_hdr_buf", 0, 32, 16_000)];
+    "rx_data_buf" RX_DATA_BUF [F::new("rx_data_buf", 0, 32, 256_000)];
+    "far_hdr_buf" FAR_HDR_BUF [F::new("far_hdr_buf", 0, 32, 16_000)];
+    "far_data_buf" FAR_DATA_BUF [F::new("far_data_buf", 0, 32, 256_000)];
+    "pcie_costs" PCIE_COSTS [
+        F::new("pcie_overhead", 0, 8, 34),
+        F::new("read_request", 16, 10, 64),
+    ];
+    "max_payload" MAX_PAYLOAD [F::new("max_payload", 0, 2, 3)];
     "trailer" TRAILER [F::new("icrc", 0, 1, 0)];
 }
 

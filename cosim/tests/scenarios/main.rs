@@ -5,4 +5,5 @@ mod common;
 mod figures;
 mod frames;
 mod path;
+mod pcie;
 mod shapes;
