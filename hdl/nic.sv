@@ -382,6 +382,7 @@ module nic
 
   // From pcie_link
   logic pcie_link_tx_ready;
+  logic [27:0] pcie_link_tx_free;
   logic pcie_link_buf_we;
   logic [31:0] pcie_link_buf_waddr;
   beat_t pcie_link_buf_wdata;
@@ -1454,7 +1455,8 @@ module nic
       .tx_hdr_o(tlp_engine_tx_hdr),
       .tx_dws_o(tlp_engine_tx_dws),
       .tx_cost_o(tlp_engine_tx_cost),
-      .tx_data_o(tlp_engine_tx_data)
+      .tx_data_o(tlp_engine_tx_data),
+      .tx_free_i(pcie_link_tx_free)
   );
 
   pcie_link u_pcie_link (
@@ -1474,6 +1476,7 @@ module nic
       .tx_dws_i(tlp_engine_tx_dws),
       .tx_cost_i(tlp_engine_tx_cost),
       .tx_data_i(tlp_engine_tx_data),
+      .tx_free_o(pcie_link_tx_free),
       .buf_we_o(pcie_link_buf_we),
       .buf_waddr_o(pcie_link_buf_waddr),
       .buf_wdata_o(pcie_link_buf_wdata),

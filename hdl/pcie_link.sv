@@ -60,6 +60,7 @@ module pcie_link
   input  logic  [  9:0] tx_dws_i,
   input  logic  [ 12:0] tx_cost_i,
   input  word_t         tx_data_i,
+  output logic  [ 27:0] tx_free_o,   // units of 16 B for payload that nothing has taken
 
   // Payload rows, a ram_1r1w
   output logic         buf_we_o,
@@ -241,6 +242,9 @@ module pcie_link
 
   assign tx_ready_o = !stuck
                     && (!tx_first_i || hdr_room && (tx_kind_i == READ || data_room && row_room));
+
+  assign tx_free_o = regs_q.data_used < cfg_tx_data_buf_i
+                     ? 28'((cfg_tx_data_buf_i - regs_q.data_used) >> 4) : '0;
 
   // The link
   logic        ends;  // the TLP ends in this clock

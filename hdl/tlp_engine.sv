@@ -9,7 +9,9 @@
 //
 // TLPs never interleave. When a read and a write both wait, they alternate, a read first; a clock
 // in which nothing waits forgets whose turn it was. A CQE write goes before a payload write that
-// has not begun, and in its turn.
+// has not begun, and in its turn. A write whose payload does not fit into the tx_free_i units of
+// the transmit buffer leaves its turn to the reads, which need no room for payload (PCI-4): so no
+// read stands behind a write that waits.
 //
 // Borders: 1 DW and 2 DWs, offsets 0 to 3 (case 25); 1,024 DWs, whose length field is 0 (case 3);
 // 4 GiB; a write of 1 word, of several, of 129 DWs; all three sources waiting at once.
@@ -60,7 +62,8 @@ module tlp_engine
   output logic  [127:0] tx_hdr_o,
   output logic  [  9:0] tx_dws_o,    // payload DWs
   output logic  [ 12:0] tx_cost_o,   // bytes of time on the link
-  output word_t         tx_data_o
+  output word_t         tx_data_o,
+  input  logic  [ 27:0] tx_free_i    // units of 16 B for payload, before the word that waits
 );
 
   // Bytes of a completion entry.
@@ -115,36 +118,46 @@ module tlp_engine
   // Outputs //
   /////////////
 
-  logic free;  // the output register takes a word in this clock
-  logic start;  // and a TLP may begin
-  logic write_turn;  // if a write waits, a read does not go before it
-  logic read_turn;
-  assign free        = tx_ready_i || !regs_q.valid;
-  assign start       = free && !regs_q.open;
-  assign write_turn  = !rd_valid_i || regs_q.read_last;
-  assign read_turn   = !(wr_valid_i || cqe_valid_i) || !regs_q.read_last;
-
-  assign rd_ready_o  = start && read_turn;
-  assign cqe_ready_o = start && write_turn;
-  assign wr_ready_o  = free && (regs_q.open || write_turn && !cqe_valid_i);
-
-  assign tx_valid_o  = regs_q.valid;
-  assign tx_first_o  = regs_q.first;
-  assign tx_last_o   = regs_q.last;
-  assign tx_kind_o   = regs_q.kind;
-  assign tx_hdr_o    = regs_q.hdr;
-  assign tx_dws_o    = regs_q.dws;
-  assign tx_cost_o   = regs_q.cost;
-  assign tx_data_o   = regs_q.data;
-
-  ////////////////
-  // Next state //
-  ////////////////
-
   // DWs that `len` bytes from `addr` touch, up to 1,024.
   function automatic logic [10:0] dws_of(logic [1:0] offset, logic [12:0] len);
     return 11'((13'(offset) + len + 13'd3) >> 2);
   endfunction
+
+  logic free;  // the output register takes a word in this clock
+  logic start;  // and a TLP may begin
+  logic write_turn;  // if a write waits, a read does not go before it
+  logic read_turn;
+  logic [6:0] pending;  // units of the word that waits, if it is the first of its TLP
+  logic [27:0] room;  // units that are free behind it
+  logic cqe_fits;  // a CQE waits, and fits
+  logic wr_fits;
+  assign free = tx_ready_i || !regs_q.valid;
+  assign start = free && !regs_q.open;
+  assign pending = regs_q.valid && regs_q.first ? 7'((regs_q.dws + 10'd3) >> 2) : 7'd0;
+  assign room = tx_free_i > 28'(pending) ? tx_free_i - 28'(pending) : '0;
+  assign cqe_fits = cqe_valid_i && room >= 28'(CQE_BYTES[12:4]);
+  assign wr_fits = wr_valid_i && !cqe_valid_i && room >= 28'((dws_of(
+      wr_addr_i[1:0], 13'(wr_len_i)
+  ) + 11'd3) >> 2);
+  assign write_turn = !rd_valid_i || regs_q.read_last;
+  assign read_turn = !(wr_fits || cqe_fits) || !regs_q.read_last;
+
+  assign rd_ready_o = start && read_turn;
+  assign cqe_ready_o = start && write_turn && cqe_fits;
+  assign wr_ready_o = free && (regs_q.open || write_turn && wr_fits);
+
+  assign tx_valid_o = regs_q.valid;
+  assign tx_first_o = regs_q.first;
+  assign tx_last_o = regs_q.last;
+  assign tx_kind_o = regs_q.kind;
+  assign tx_hdr_o = regs_q.hdr;
+  assign tx_dws_o = regs_q.dws;
+  assign tx_cost_o = regs_q.cost;
+  assign tx_data_o = regs_q.data;
+
+  ////////////////
+  // Next state //
+  ////////////////
 
   function automatic logic [127:0] header(logic write, logic [63:0] addr, logic [12:0] len,
                                           tag_t tag, logic [15:0] rid);

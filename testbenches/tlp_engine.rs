@@ -123,6 +123,7 @@ fn pci_3_pci_5_headers_of_the_figures() -> Result<(), Mismatch> {
                 wr_addr: addr,
                 wr_len: if write { len } else { 0 },
                 tx_ready: true,
+                tx_free: 32,
                 ..Inputs::default()
             };
             pair.clock(&i)?;
@@ -150,6 +151,7 @@ fn pci_4_reads_and_writes_alternate() -> Result<(), Mismatch> {
             wr_len: 100,
             cqe_valid: row.bit("cqe"),
             tx_ready: row.bit("tx_ready"),
+            tx_free: 100,
             ..Inputs::default()
         })?;
         row.expect("rd_ready", u8::from(out.rd_ready));
@@ -159,6 +161,40 @@ fn pci_4_reads_and_writes_alternate() -> Result<(), Mismatch> {
         row.expect("tx_kind", out.tx_kind);
         row.expect("tx_first", u8::from(out.tx_first));
         row.expect("tx_last", u8::from(out.tx_last));
+    }
+    Ok(())
+}
+
+/// PCI-4: reads need no room for payload, and pass a write that has none; it goes once there is
+/// some, in its turn. The word that waits for the buffer counts as taken.
+#[test]
+fn pci_4_reads_pass_a_write_without_room() -> Result<(), Mismatch> {
+    let mut pair = after_reset(&Sizes::DEFAULT, 2);
+    let i = Inputs {
+        rd_valid: true,
+        rd_len: 64,
+        wr_valid: true,
+        wr_first: true,
+        wr_last: true,
+        wr_len: 60,
+        tx_ready: true,
+        ..Inputs::default()
+    };
+    for (free, kinds) in
+        [(3, [READ, READ, READ]), (4, [READ, WRITE, READ]), (8, [READ, WRITE, READ])]
+    {
+        pair.reset().expect("resets");
+        for kind in kinds {
+            let out = pair.clock(&Inputs { tx_free: free, ..i })?;
+            assert_eq!((out.rd_ready, out.wr_ready), (kind == READ, kind == WRITE), "{free} units");
+        }
+    }
+    // Writes alone: the one in the output register has taken 4 units of 7, then 4 of 8.
+    for (free, second) in [(7, false), (8, true)] {
+        pair.reset().expect("resets");
+        let i = Inputs { rd_valid: false, tx_free: free, ..i };
+        assert!(pair.clock(&i)?.wr_ready);
+        assert_eq!(pair.clock(&i)?.wr_ready, second, "{free} units");
     }
     Ok(())
 }
@@ -259,12 +295,19 @@ struct Order {
 }
 
 impl Order {
+    /// The oldest write has room, besides what may wait in the output register.
+    fn write_fits(&self, i: &Inputs) -> bool {
+        let dws = (i.wr_addr % 4 + u64::from(i.wr_len)).div_ceil(4);
+        let units = if i.cqe_valid { 2 } else { dws.div_ceil(4) };
+        (i.cqe_valid || i.wr_valid) && u64::from(i.tx_free) >= units + 32
+    }
+
     fn agrees(&mut self, i: &Inputs, out: &Outputs) {
         let (rd, cqe) = (i.rd_valid && out.rd_ready, i.cqe_valid && out.cqe_ready);
         let wr = i.wr_valid && out.wr_ready;
         assert!(u8::from(rd) + u8::from(cqe) + u8::from(wr) <= 1, "one source a clock");
         assert!(!self.open || !rd && !cqe, "nothing between the words of a TLP");
-        let both = i.rd_valid && (i.wr_valid || i.cqe_valid);
+        let both = i.rd_valid && (wr || cqe || self.write_fits(i));
         let begins = rd || cqe || wr && !self.open;
         if begins && both {
             assert_ne!(self.last, Some(rd), "the other kind was waiting");
@@ -303,6 +346,9 @@ fn traffic(sizes: &Sizes, seed: u32) -> Result<(), Mismatch> {
         }
         sources.offer(&mut rng, busy);
         sources.i.tx_ready = rng.percent(ready);
+        if rng.percent(10) {
+            sources.i.tx_free = rng.pick(&[0, 1, 2, 3, 7, 31, 32, 33, 64, 1_000]);
+        }
         let i = sources.i;
         let out = pair.clock(&i)?;
         order.agrees(&i, &out);

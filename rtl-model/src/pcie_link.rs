@@ -143,6 +143,9 @@ pub struct Inputs {
 pub struct Outputs {
     /// To `tlp_engine`.
     pub tx_ready: bool,
+    /// To `tlp_engine`: units of 16 B for payload that nothing has taken.
+    #[bits(28)]
+    pub tx_free: u32,
     /// Write a row this clock.
     pub buf_we: bool,
     /// Row to write.
@@ -348,6 +351,7 @@ impl Block for Regs {
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
         o.tx_ready = !self.stuck(i) && (!i.tx_first || self.has_room(i));
         let free = !self.busy || self.ends(i);
+        o.tx_free = i.cfg_tx_data_buf.saturating_sub(self.data_used) / GRAIN;
         let (read, write) = self.fits(i);
         o.rhead_ready = free && read && !(write && self.read_last);
         o.whead_ready = free && write && !o.rhead_ready;

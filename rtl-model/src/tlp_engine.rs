@@ -10,7 +10,9 @@
 //!
 //! TLPs never interleave. When a read and a write both wait, they alternate, a read first; a clock
 //! in which nothing waits forgets whose turn it was. A CQE write goes before a payload write that
-//! has not begun, and in its turn.
+//! has not begun, and in its turn. A write whose payload does not fit into the `tx_free`
+//! units of the transmit buffer leaves its turn to the reads, which need no room for payload
+//! (PCI-4): so no read stands behind a write that waits.
 //!
 //! Borders: 1 DW and 2 DWs, offsets 0 to 3 (case 25); 1,024 DWs, whose length field is 0 (case 3);
 //! 4 GiB; a write of 1 word, of several, of 129 DWs; all three sources waiting at once. The
@@ -76,6 +78,9 @@ pub struct Inputs {
     pub cqe_data: Wide<4>,
     /// From `pcie_link`.
     pub tx_ready: bool,
+    /// Units of 16 B for payload in the transmit buffer, before the word that waits.
+    #[bits(28)]
+    pub tx_free: u32,
 }
 
 /// Output ports, without the `_o`.
@@ -178,11 +183,11 @@ impl Block for Regs {
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
         let free = i.tx_ready || !self.valid;
         let start = free && !self.open;
-        let writes = i.wr_valid || i.cqe_valid;
+        let (wr_fits, cqe_fits) = self.fits(i);
         let write_turn = !i.rd_valid || self.read_last;
-        o.rd_ready = start && !(writes && self.read_last);
-        o.cqe_ready = start && write_turn;
-        o.wr_ready = free && (self.open || write_turn && !i.cqe_valid);
+        o.rd_ready = start && !((wr_fits || cqe_fits) && self.read_last);
+        o.cqe_ready = start && write_turn && cqe_fits;
+        o.wr_ready = free && (self.open || write_turn && wr_fits);
     }
 
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
@@ -220,14 +225,31 @@ impl Block for Regs {
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        let waits = self.valid && !i.tx_ready;
+        let (wr_fits, cqe_fits) = self.fits(i);
+        let held = i.wr_valid && !self.open || i.cqe_valid;
+        let held = held && !i.rd_valid && !wr_fits && !cqe_fits;
+        let waits = self.valid && !i.tx_ready || !self.valid && held;
         let nothing = !i.rd_valid && !i.wr_valid && !i.cqe_valid;
         let forgets = self.read_last && !self.open && nothing;
         !forgets && (waits || nothing && !self.valid)
     }
 }
 
+/// Units of 16 B that so many DWs take. PCI-4.
+fn units_of(dws: u64) -> u32 {
+    dws.div_ceil(4) as u32
+}
+
 impl Regs {
+    /// A payload write waits, behind no CQE, and has room; a CQE waits and has room.
+    fn fits(&self, i: &Inputs) -> (bool, bool) {
+        let pending = if self.valid && self.first { units_of(self.dws.into()) } else { 0 };
+        let room = i.tx_free.saturating_sub(pending);
+        let dws = (i.wr_addr % 4 + u64::from(i.wr_len)).div_ceil(4);
+        let wr = i.wr_valid && !i.cqe_valid && room >= units_of(dws);
+        (wr, i.cqe_valid && room >= units_of(u64::from(CQE_BYTES) / 4))
+    }
+
     /// A TLP of one word; a longer write corrects `last`.
     fn begin(&mut self, kind: u8, hdr: Wide<2>, dws: u16, cost: u16) {
         self.first = true;

@@ -769,6 +769,9 @@ impl Nic {
             at::pcie_link,
             at::tlp_engine,
         );
+        if woken(*wake, at::pcie_link) {
+            level(&mut i.tlp_engine.tx_free, o.pcie_link.tx_free, wake, at::tlp_engine);
+        }
         if woken(*wake, at::tlp_engine) {
             b.tlp_engine.ready(&i.tlp_engine, &mut o.tlp_engine);
         }
