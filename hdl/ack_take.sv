@@ -16,6 +16,9 @@
 // (SEG-4). SACKs and NACKs teach the receiver's number. NACKs are counted in `other` after that;
 // probes and whatever else comes here are counted in `other` and released at once. A SACK's bitmap
 // and drawing PSN are not looked at in this version.
+// QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
+// state its QP is in: packets are discarded, and the messages that completion has are forgotten.
+// Those up to the old cumulative PSN, which `cover` carries, still have slots that are released.
 //
 // It is longer than a module should be: it has seven partners, and the stability of what it asks
 // each of them is asserted.
@@ -33,11 +36,18 @@ module ack_take
   output logic    in_ready_o,
   input  parsed_t in_i,
 
+  // QPs to empty, from qp_drain
+  input  logic purge_valid_i,
+  output logic purge_ready_o,
+  input  qp_t  purge_qp_i,
+  output logic purge_done_o,
+
   // Look up a QP, in qp_table
   output logic          find_valid_o,
   input  logic          find_ready_i,
   output qpn_t          find_qpn_o,
   output logic   [31:0] find_dest_ip_o,
+  output logic          find_bare_o,
   input  logic          find_rsp_valid_i,
   input  logic          find_rsp_ok_i,
   input  qp_t           find_rsp_qp_i,
@@ -59,6 +69,7 @@ module ack_take
   input  logic   retire_ready_i,
   output qp_t    retire_qp_o,
   output psn_t   retire_psn_o,
+  output logic   retire_discard_o,
   input  logic   retire_rsp_valid_i,
   input  len_t   retire_rsp_len_i,
   input  group_t retire_rsp_group_i,
@@ -82,6 +93,7 @@ module ack_take
   input  logic cover_ready_i,
   output qp_t  cover_qp_o,
   output psn_t cover_cum_o,
+  output logic cover_forget_o,
 
   // Events: release of the frame's charge (ingress_pool), frames ignored, frames without effect
   output logic  relc_valid_o,
@@ -98,7 +110,7 @@ module ack_take
   // Registers //
   ///////////////
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     Idle,     // takes a frame
     Find,     // asks for its QP
     Found,    // the QP is on its way
@@ -106,15 +118,17 @@ module ack_take
     Update,   // asks for the record to change
     Updated,  // the change is on its way
     Tell,     // tx_scheduler is told
-    Cover     // completion is told
+    Cover,    // completion is told
+    Purge     // takes a QP to empty
   } state_e;
 
   typedef struct {
     state_e      state;
+    logic        purge;         // a QP is emptied, there is no frame
     kind_e       kind;
     logic [31:0] dest_ip;
     qpn_t        qpn;
-    psn_t        psn;           // the frame's
+    psn_t        psn;           // the frame's; in a purge the cumulative one before it
     qpn_t        remote;        // the receiver's number
     len_t        charge;
     qp_t         qp;
@@ -131,6 +145,7 @@ module ack_take
     logic        drop_valid;
     drop_e       drop_reason;
     logic        other_valid;
+    logic        purge_done;
   } regs_t;
 
   localparam regs_t RESET = '{state: Idle, kind: KindData, drop_reason: DropNone, default: '0};
@@ -150,33 +165,38 @@ module ack_take
   // Outputs //
   /////////////
 
-  assign in_ready_o     = regs_q.state == Idle;
-  assign find_valid_o   = regs_q.state == Find;
-  assign find_qpn_o     = regs_q.qpn;
-  assign find_dest_ip_o = regs_q.dest_ip;
-  assign upd_valid_o    = regs_q.state == Update;
-  assign upd_qp_o       = regs_q.qp;
-  assign upd_cum_o      = regs_q.cum;
-  assign upd_learn_o    = regs_q.kind != KindAck;
-  assign upd_remote_o   = regs_q.remote;
-  assign retire_valid_o = regs_q.retire_valid;
-  assign retire_qp_o    = regs_q.qp;
-  assign retire_psn_o   = regs_q.retire_psn;
-  assign sub_valid_o    = regs_q.sub_valid;
-  assign sub_group_o    = regs_q.group;
-  assign sub_bytes_o    = regs_q.sub_bytes;
-  assign ack_valid_o    = regs_q.state == Tell;
-  assign ack_qp_o       = regs_q.qp;
-  assign ack_group_o    = regs_q.group;
-  assign ack_cum_o      = regs_q.cum;
-  assign cover_valid_o  = regs_q.state == Cover;
-  assign cover_qp_o     = regs_q.qp;
-  assign cover_cum_o    = regs_q.psn;
-  assign relc_valid_o   = regs_q.relc_valid;
-  assign relc_bytes_o   = regs_q.charge;
-  assign drop_valid_o   = regs_q.drop_valid;
-  assign drop_reason_o  = regs_q.drop_reason;
-  assign other_valid_o  = regs_q.other_valid;
+  assign in_ready_o       = regs_q.state == Idle;
+  assign purge_ready_o    = regs_q.state == Purge;
+  assign purge_done_o     = regs_q.purge_done;
+  assign find_valid_o     = regs_q.state == Find;
+  assign find_qpn_o       = regs_q.qpn;
+  assign find_dest_ip_o   = regs_q.dest_ip;
+  assign find_bare_o      = regs_q.purge;
+  assign upd_valid_o      = regs_q.state == Update;
+  assign upd_qp_o         = regs_q.qp;
+  assign upd_cum_o        = regs_q.cum;
+  assign upd_learn_o      = regs_q.kind != KindAck;
+  assign upd_remote_o     = regs_q.remote;
+  assign retire_valid_o   = regs_q.retire_valid;
+  assign retire_qp_o      = regs_q.qp;
+  assign retire_psn_o     = regs_q.retire_psn;
+  assign retire_discard_o = regs_q.purge;
+  assign sub_valid_o      = regs_q.sub_valid;
+  assign sub_group_o      = regs_q.group;
+  assign sub_bytes_o      = regs_q.sub_bytes;
+  assign ack_valid_o      = regs_q.state == Tell;
+  assign ack_qp_o         = regs_q.qp;
+  assign ack_group_o      = regs_q.group;
+  assign ack_cum_o        = regs_q.cum;
+  assign cover_valid_o    = regs_q.state == Cover;
+  assign cover_qp_o       = regs_q.qp;
+  assign cover_cum_o      = regs_q.psn;
+  assign cover_forget_o   = regs_q.purge;
+  assign relc_valid_o     = regs_q.relc_valid;
+  assign relc_bytes_o     = regs_q.charge;
+  assign drop_valid_o     = regs_q.drop_valid;
+  assign drop_reason_o    = regs_q.drop_reason;
+  assign other_valid_o    = regs_q.other_valid;
 
   ////////////////
   // Next state //
@@ -191,6 +211,7 @@ module ack_take
   assign moves      = regs_q.kind != KindNack && ahead != '0 && !ahead[PSN_BITS-1];
   assign nominal    = retire_rsp_len_i + len_t'(cfg_nominal_overhead_i);
 
+  logic ends;  // the frame or the purge in work
   always_comb begin
     regs_d = regs_q;
 
@@ -198,6 +219,8 @@ module ack_take
     regs_d.relc_valid = 1'b0;
     regs_d.drop_valid = 1'b0;
     regs_d.other_valid = 1'b0;
+    regs_d.purge_done = 1'b0;
+    ends = 1'b0;
 
     unique case (regs_q.state)
       Idle: begin
@@ -211,10 +234,19 @@ module ack_take
           if (in_i.kind inside {KindAck, KindSack, KindNack}) begin
             regs_d.state = Find;
           end else begin
-            regs_d.relc_valid  = 1'b1;
+            ends               = 1'b1;
             regs_d.other_valid = 1'b1;
           end
+        end else if (purge_valid_i) begin
+          regs_d.state = Purge;
         end
+      end
+
+      Purge: begin
+        regs_d.purge = 1'b1;
+        regs_d.kind  = KindAck;
+        regs_d.qpn   = {16'd0, purge_qp_i};
+        regs_d.state = Find;
       end
 
       Find: begin
@@ -229,9 +261,13 @@ module ack_take
           regs_d.group      = find_rsp_group_i;
           regs_d.cum        = moves ? regs_q.psn : find_rsp_cum_i;
           regs_d.retire_psn = find_rsp_cum_i + 24'd1;
-          if (!find_rsp_ok_i || !past_given[PSN_BITS-1]) begin
-            regs_d.state       = Idle;
-            regs_d.relc_valid  = 1'b1;
+          if (regs_q.purge) begin
+            regs_d.psn          = find_rsp_cum_i;
+            regs_d.cum          = find_rsp_given_i - 24'd1;
+            regs_d.retire_valid = regs_d.cum != find_rsp_cum_i;
+            regs_d.state        = regs_d.retire_valid ? Retire : Tell;
+          end else if (!find_rsp_ok_i || !past_given[PSN_BITS-1]) begin
+            ends               = 1'b1;
             regs_d.drop_valid  = 1'b1;
             regs_d.drop_reason = find_rsp_ok_i ? DropPsn : DropQp;
           end else if (moves) begin
@@ -291,20 +327,21 @@ module ack_take
           if (regs_q.kind == KindAck) begin
             regs_d.state = Cover;
           end else begin
-            regs_d.state       = Idle;
-            regs_d.relc_valid  = 1'b1;
+            ends               = 1'b1;
             regs_d.other_valid = regs_q.kind == KindNack;
           end
         end
       end
 
-      Cover: begin
-        if (cover_ready_i) begin
-          regs_d.state      = Idle;
-          regs_d.relc_valid = 1'b1;
-        end
-      end
+      default: ends = cover_ready_i;  // Cover
     endcase
+
+    if (ends) begin
+      regs_d.state      = purge_valid_i && !regs_q.purge ? Purge : Idle;
+      regs_d.relc_valid = !regs_q.purge;
+      regs_d.purge_done = regs_q.purge;
+      regs_d.purge      = 1'b0;
+    end
   end
 
   // Fields of other kinds of frames; replay_store knows the group and the last packet, too.
@@ -327,7 +364,10 @@ module ack_take
   `ASSERT(AckStable_A, ack_valid_o && !ack_ready_i |=> ack_valid_o && $stable
                        ({ack_qp_o, ack_group_o, ack_cum_o}))
   `ASSERT(CoverStable_A, cover_valid_o && !cover_ready_i |=> cover_valid_o && $stable
-                         ({cover_qp_o, cover_cum_o}))
+                         ({cover_qp_o, cover_cum_o, cover_forget_o}))
+
+  // A purge that has been offered stays until it is taken.
+  `ASSERT(PurgeWaits_A, purge_ready_o |-> purge_valid_i)
 
   // Only packets of the QP's group leave its flight.
   `ASSERT(GroupAgrees_A,

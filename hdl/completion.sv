@@ -9,6 +9,8 @@
 // cumulative PSN covers the last PSN (signed 24-bit difference), oldest first; RECV_COMPLETE behind
 // the message's payload writes. docs/host-interface.md has the entry. The phase bit is 1 in the
 // ring's first lap and toggles at its end.
+// QP-6: a cover with `forget` takes every message of its QP away, with no entry and no `done`; the
+// last packets up to its PSN leave their slots.
 // Borders: cover at last PSN - 1, last PSN, last PSN + 1, across 2^24; a cover of several messages,
 // of one not sent, of a QP with none; the last entry of the ring; the message table full.
 //
@@ -56,6 +58,7 @@ module completion
   output logic cover_ready_o,
   input  qp_t  cover_qp_i,
   input  psn_t cover_cum_i,
+  input  logic cover_forget_i,
 
   // Messages received and written, from payload_write
   input  logic         comp_valid_i,
@@ -207,14 +210,17 @@ module completion
   logic  first;  // the post is the only message of its QP
   psn_t  past;  // how far the cover is past the head's last PSN; the top bit set means before it
   logic  covered;
+  logic  leaves;  // the message in work leaves its list
   logic  complete;
 
-  assign cmsg     = cmsg_rdata_i;
-  assign cqp      = cqp_rdata_i;
-  assign first    = post_done_open_i || cqp.count == '0;
-  assign past     = cover_cum_i - cmsg.last_psn;
-  assign covered  = cmsg.sent && !past[PSN_BITS-1];
-  assign complete = regs_q.state == Head && covered && !regs_q.final_valid && !regs_q.done_valid;
+  assign cmsg = cmsg_rdata_i;
+  assign cqp = cqp_rdata_i;
+  assign first = post_done_open_i || cqp.count == '0;
+  assign past = cover_cum_i - cmsg.last_psn;
+  assign covered = cmsg.sent && !past[PSN_BITS-1];
+  assign leaves   = regs_q.state == Head && (covered || cover_forget_i) && !regs_q.final_valid
+                    && !regs_q.done_valid;
+  assign complete = leaves && !cover_forget_i;
 
   /////////////
   // Outputs //
@@ -226,7 +232,7 @@ module completion
   assign post_done_ready_o = regs_q.state == Post && first || regs_q.state == Chain;
   assign sent_ready_o = regs_q.state == Sent;
   assign cover_ready_o     = regs_q.state == Cover && cqp.count == '0 ||
-                             regs_q.state == Head && !covered;
+                             regs_q.state == Head && !covered && !cover_forget_i;
   assign comp_ready_o = idle && want == WantComp;
   assign err_ready_o = idle && want == WantErr;
   assign msg_valid_o = regs_q.msg_valid;
@@ -249,11 +255,11 @@ module completion
                         regs_q.state == Cover && cqp.count != '0;
   assign cqp_re_o = idle && (want == WantPost || want == WantCover);
   assign cqp_raddr_o = !cqp_re_o ? '0 : 32'(want == WantPost ? post_done_qp_i : cover_qp_i);
-  assign cqp_we_o = regs_q.state == Post || complete;
+  assign cqp_we_o = regs_q.state == Post || leaves;
   assign cqp_waddr_o = !cqp_we_o ? '0 : 32'(regs_q.state == Post ? post_done_qp_i : cover_qp_i);
-  assign fl_we_o = complete;
-  assign fl_waddr_o = complete ? 32'(regs_q.fl_tail) : '0;
-  assign fl_wdata_o = complete ? cqp.head : '0;
+  assign fl_we_o = leaves;
+  assign fl_waddr_o = leaves ? 32'(regs_q.fl_tail) : '0;
+  assign fl_wdata_o = leaves ? cqp.head : '0;
   assign fl_re_o      = !regs_q.msg_valid && !regs_q.fetch && 32'(regs_q.fresh) == MSGS &&
                         regs_q.fl_count != '0;
   assign fl_raddr_o = fl_re_o ? 32'(regs_q.fl_head) : '0;
@@ -296,7 +302,7 @@ module completion
         after.sent     = 1'b1;
       end
       Cover:   if (cqp.count != '0) cmsg_raddr_o = 32'(cqp.head);
-      default: if (complete) cqp_wdata_o = {cmsg.next, cqp.tail, cqp.count - 11'd1};
+      default: if (leaves) cqp_wdata_o = {cmsg.next, cqp.tail, cqp.count - 11'd1};
     endcase
   end
 
@@ -351,7 +357,7 @@ module completion
       // Looks at the oldest message of the QP, if there is one.
       Cover:   regs_d.state = cqp.count == '0 ? Idle : Head;
       // Completes it if it is covered; the same cover then looks at the next one.
-      Head:    regs_d.state = complete || !covered ? Idle : Head;
+      Head:    regs_d.state = leaves || cover_ready_o ? Idle : Head;
       default: regs_d.state = Idle;
     endcase
 
@@ -367,9 +373,9 @@ module completion
 
     if (final_ready_i) regs_d.final_valid = 1'b0;
     if (done_ready_i) regs_d.done_valid = 1'b0;
-    if (complete) begin
-      regs_d.final_valid = 1'b1;
-      regs_d.done_valid  = 1'b1;
+    if (leaves) begin
+      regs_d.final_valid = covered;
+      regs_d.done_valid  = complete;
       regs_d.final_qp    = cover_qp_i;
       regs_d.final_psn   = cmsg.last_psn;
       regs_d.fl_tail     = (regs_q.fl_tail + 10'd1) & MSG_MASK;
@@ -387,7 +393,7 @@ module completion
       regs_d.fresh     = regs_q.fresh + 11'd1;
     end
     if (fl_re_o) regs_d.fl_head = (regs_q.fl_head + 10'd1) & MSG_MASK;
-    regs_d.fl_count = regs_q.fl_count + 11'(complete) - 11'(fl_re_o);
+    regs_d.fl_count = regs_q.fl_count + 11'(leaves) - 11'(fl_re_o);
   end
 
   // The QP of a message is known from its post.

@@ -53,6 +53,7 @@ module doorbell
   input  logic          qp_rsp_valid_i,
   input  logic          qp_rsp_ok_i,
   input  logic          qp_rsp_full_i,
+  input  logic          qp_rsp_failed_i,
   input  qpn_t          qp_rsp_qpn_i,
   input  group_t        qp_rsp_group_i,
   input  dest_t         qp_rsp_dest_i,
@@ -279,7 +280,7 @@ module doorbell
         end else if (qp_rsp_valid_i) begin
           regs_d.state  = Err;
           regs_d.refuse = 1'b1;
-          regs_d.code   = qp_rsp_full_i ? RefuseQpFull : RefuseQp;
+          regs_d.code   = qp_rsp_full_i ? RefuseQpFull : qp_rsp_failed_i ? RefuseQpError : RefuseQp;
         end
       end
       // Waits until both partners have the message.

@@ -57,6 +57,10 @@ module egress_arbiter
   input logic cresv_valid_i,
   input len_t cresv_bytes_i,
 
+  // Reservations given back by segments that came to nothing, from qp_drain
+  input logic unresv_valid_i,
+  input len_t unresv_bytes_i,
+
   // Room, to tx_scheduler and ack_build
   output bytes_t egress_free_o,
   output bytes_t ctl_free_o,
@@ -167,7 +171,10 @@ module egress_arbiter
 
   bytes_t left0;  // occupancy after this clock's release, before its reservation
   bytes_t left1;
-  assign left0 = ends && !regs_q.tx_ctl ? regs_q.occ0 - bytes_t'(regs_q.tx.len) : regs_q.occ0;
+  logic   released0;
+  assign released0 = ends && !regs_q.tx_ctl || unresv_valid_i;
+  assign left0 = regs_q.occ0 - (ends && !regs_q.tx_ctl ? bytes_t'(regs_q.tx.len) : '0)
+      - (unresv_valid_i ? bytes_t'(unresv_bytes_i) : '0);
   assign left1 = ends && regs_q.tx_ctl ? regs_q.occ1 - bytes_t'(regs_q.tx.len) : regs_q.occ1;
 
   function automatic bytes_t room(bytes_t pool, bytes_t occ);
@@ -200,7 +207,7 @@ module egress_arbiter
     end
 
     // The pools.
-    regs_d.half        = ends && !regs_q.tx_ctl && {left0, 1'b0} <= {1'b0, cfg_egress_pool0_i};
+    regs_d.half        = released0 && {left0, 1'b0} <= {1'b0, cfg_egress_pool0_i};
     regs_d.occ0        = left0 + (resv_valid_i ? bytes_t'(resv_bytes_i) : '0);
     regs_d.occ1        = left1 + (cresv_valid_i ? bytes_t'(cresv_bytes_i) : '0);
     regs_d.egress_free = room(cfg_egress_pool0_i, regs_d.occ0);

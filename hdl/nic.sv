@@ -214,11 +214,20 @@ module nic
   logic qp_table_qp_rsp_valid;
   logic qp_table_qp_rsp_ok;
   logic qp_table_qp_rsp_full;
+  logic qp_table_qp_rsp_failed;
   qpn_t qp_table_qp_rsp_qpn;
   group_t qp_table_qp_rsp_group;
   dest_t qp_table_qp_rsp_dest;
   logic [15:0] qp_table_qp_rsp_msn;
   logic qp_table_done_ready;
+  logic qp_table_drain_valid;
+  qp_t qp_table_drain_qp;
+  logic qp_table_end_ready;
+  logic qp_table_end_rsp_valid;
+  logic qp_table_end_rsp_ok;
+  qpn_t qp_table_end_rsp_qpn;
+  group_t qp_table_end_rsp_group;
+  logic [255:0] qp_table_dead;
   logic qp_table_open_valid;
   group_t qp_table_open_group;
   logic qp_table_created_valid;
@@ -233,9 +242,34 @@ module nic
   logic [31:0] qp_table_ctx_raddr;
   logic [127:0] qp_table_ctx_rdata;
 
+  // From qp_drain
+  logic qp_drain_failed_ready;
+  logic qp_drain_fail_ready;
+  logic qp_drain_end_valid;
+  qp_t qp_drain_end_qp;
+  logic qp_drain_end_close;
+  logic qp_drain_end_free;
+  logic qp_drain_drop_valid;
+  qp_t qp_drain_drop_qp;
+  group_t qp_drain_drop_group;
+  logic qp_drain_purge_valid;
+  qp_t qp_drain_purge_qp;
+  logic qp_drain_toss_valid;
+  slot_t qp_drain_toss_slot;
+  logic qp_drain_flight_valid;
+  group_t qp_drain_flight_group;
+  len_t qp_drain_flight_bytes;
+  logic qp_drain_unresv_valid;
+  len_t qp_drain_unresv_bytes;
+  logic qp_drain_error_valid;
+  qpn_t qp_drain_error_qpn;
+  why_e qp_drain_error_why;
+
   // From window
   logic window_open_ready;
   logic window_sub_ready;
+  logic window_lose_ready;
+  logic window_toss_ready;
   logic window_query_ready;
   logic window_query_rsp_valid;
   logic window_query_rsp_tight;
@@ -261,6 +295,7 @@ module nic
   // From tx_scheduler
   logic tx_scheduler_post_ready;
   logic tx_scheduler_ack_ready;
+  logic tx_scheduler_drop_ready;
   logic tx_scheduler_try_valid;
   group_t tx_scheduler_try_group;
   len_t tx_scheduler_try_bytes;
@@ -306,6 +341,7 @@ module nic
   group_t replay_store_retire_rsp_group;
   logic replay_store_retire_rsp_last;
   logic replay_store_final_ready;
+  logic replay_store_toss_ready;
   logic [10:0] replay_store_used;
   logic replay_store_map_we;
   logic [31:0] replay_store_map_waddr;
@@ -670,9 +706,12 @@ module nic
 
   // From ack_take
   logic ack_take_in_ready;
+  logic ack_take_purge_ready;
+  logic ack_take_purge_done;
   logic ack_take_find_valid;
   qpn_t ack_take_find_qpn;
   logic [31:0] ack_take_find_dest_ip;
+  logic ack_take_find_bare;
   logic ack_take_upd_valid;
   qp_t ack_take_upd_qp;
   psn_t ack_take_upd_cum;
@@ -681,6 +720,7 @@ module nic
   logic ack_take_retire_valid;
   qp_t ack_take_retire_qp;
   psn_t ack_take_retire_psn;
+  logic ack_take_retire_discard;
   logic ack_take_sub_valid;
   group_t ack_take_sub_group;
   len_t ack_take_sub_bytes;
@@ -691,6 +731,7 @@ module nic
   logic ack_take_cover_valid;
   qp_t ack_take_cover_qp;
   psn_t ack_take_cover_cum;
+  logic ack_take_cover_forget;
   logic ack_take_relc_valid;
   len_t ack_take_relc_bytes;
   logic ack_take_drop_valid;
@@ -917,6 +958,7 @@ module nic
       .qp_rsp_valid_i(qp_table_qp_rsp_valid),
       .qp_rsp_ok_i(qp_table_qp_rsp_ok),
       .qp_rsp_full_i(qp_table_qp_rsp_full),
+      .qp_rsp_failed_i(qp_table_qp_rsp_failed),
       .qp_rsp_qpn_i(qp_table_qp_rsp_qpn),
       .qp_rsp_group_i(qp_table_qp_rsp_group),
       .qp_rsp_dest_i(qp_table_qp_rsp_dest),
@@ -963,6 +1005,7 @@ module nic
       .find_ready_o(qp_table_find_ready),
       .find_qpn_i(ack_take_find_qpn),
       .find_dest_ip_i(ack_take_find_dest_ip),
+      .find_bare_i(ack_take_find_bare),
       .find_rsp_valid_o(qp_table_find_rsp_valid),
       .find_rsp_ok_o(qp_table_find_rsp_ok),
       .find_rsp_qp_o(qp_table_find_rsp_qp),
@@ -992,6 +1035,7 @@ module nic
       .qp_rsp_valid_o(qp_table_qp_rsp_valid),
       .qp_rsp_ok_o(qp_table_qp_rsp_ok),
       .qp_rsp_full_o(qp_table_qp_rsp_full),
+      .qp_rsp_failed_o(qp_table_qp_rsp_failed),
       .qp_rsp_qpn_o(qp_table_qp_rsp_qpn),
       .qp_rsp_group_o(qp_table_qp_rsp_group),
       .qp_rsp_dest_o(qp_table_qp_rsp_dest),
@@ -999,6 +1043,18 @@ module nic
       .done_valid_i(completion_done_valid),
       .done_ready_o(qp_table_done_ready),
       .done_qp_i(completion_done_qp),
+      .drain_valid_o(qp_table_drain_valid),
+      .drain_qp_o(qp_table_drain_qp),
+      .end_valid_i(qp_drain_end_valid),
+      .end_ready_o(qp_table_end_ready),
+      .end_qp_i(qp_drain_end_qp),
+      .end_close_i(qp_drain_end_close),
+      .end_free_i(qp_drain_end_free),
+      .end_rsp_valid_o(qp_table_end_rsp_valid),
+      .end_rsp_ok_o(qp_table_end_rsp_ok),
+      .end_rsp_qpn_o(qp_table_end_rsp_qpn),
+      .end_rsp_group_o(qp_table_end_rsp_group),
+      .dead_o(qp_table_dead),
       .open_valid_o(qp_table_open_valid),
       .open_ready_i(window_open_ready),
       .open_group_o(qp_table_open_group),
@@ -1031,6 +1087,65 @@ module nic
       .rdata_o(qp_table_ctx_rdata)
   );
 
+  // No budget is spent and nothing is lost: nothing goes again.
+  qp_drain #(
+      .QPS(QPS)
+  ) u_qp_drain (
+      .clk_i,
+      .rst_ni,
+      .failed_valid_i(payload_fetch_failed_valid),
+      .failed_ready_o(qp_drain_failed_ready),
+      .failed_i(payload_fetch_failed),
+      .failed_reason_i(payload_fetch_failed_reason),
+      .fail_valid_i(1'b0),
+      .fail_ready_o(qp_drain_fail_ready),
+      .fail_qp_i('0),
+      .fail_why_i(WhyRead),
+      .drain_valid_i(qp_table_drain_valid),
+      .drain_qp_i(qp_table_drain_qp),
+      .end_valid_o(qp_drain_end_valid),
+      .end_ready_i(qp_table_end_ready),
+      .end_qp_o(qp_drain_end_qp),
+      .end_close_o(qp_drain_end_close),
+      .end_free_o(qp_drain_end_free),
+      .end_rsp_valid_i(qp_table_end_rsp_valid),
+      .end_rsp_ok_i(qp_table_end_rsp_ok),
+      .end_rsp_qpn_i(qp_table_end_rsp_qpn),
+      .end_rsp_group_i(qp_table_end_rsp_group),
+      .post_sched_valid_i(doorbell_post_sched_valid),
+      .post_done_valid_i(doorbell_post_done_valid),
+      .post_qp_i(doorbell_post_qp),
+      .drop_valid_o(qp_drain_drop_valid),
+      .drop_ready_i(tx_scheduler_drop_ready),
+      .drop_qp_o(qp_drain_drop_qp),
+      .drop_group_o(qp_drain_drop_group),
+      .seg_valid_i(tx_scheduler_seg_valid),
+      .seg_ready_i(payload_fetch_seg_ready),
+      .seg_i(tx_scheduler_seg),
+      .hand_valid_i(payload_fetch_hand_valid),
+      .hand_ready_i(packet_build_hand_ready),
+      .hand_i(payload_fetch_hand),
+      .built_valid_i(packet_build_built_valid),
+      .purge_valid_o(qp_drain_purge_valid),
+      .purge_ready_i(ack_take_purge_ready),
+      .purge_qp_o(qp_drain_purge_qp),
+      .purge_done_i(ack_take_purge_done),
+      .toss_valid_o(qp_drain_toss_valid),
+      .toss_ready_i(replay_store_toss_ready),
+      .toss_slot_o(qp_drain_toss_slot),
+      .flight_valid_o(qp_drain_flight_valid),
+      .flight_ready_i(window_toss_ready),
+      .flight_group_o(qp_drain_flight_group),
+      .flight_bytes_o(qp_drain_flight_bytes),
+      .unresv_valid_o(qp_drain_unresv_valid),
+      .unresv_bytes_o(qp_drain_unresv_bytes),
+      .error_valid_o(qp_drain_error_valid),
+      .error_qpn_o(qp_drain_error_qpn),
+      .error_why_o(qp_drain_error_why),
+      .cfg_wire_overhead_i(csr_cfg_wire_overhead),
+      .cfg_nominal_overhead_i(csr_cfg_nominal_overhead)
+  );
+
   window u_window (
       .clk_i,
       .rst_ni,
@@ -1043,6 +1158,15 @@ module nic
       .sub_ready_o(window_sub_ready),
       .sub_group_i(ack_take_sub_group),
       .sub_bytes_i(ack_take_sub_bytes),
+      .lose_valid_i(1'b0),
+      .lose_ready_o(window_lose_ready),
+      .lose_group_i('0),
+      .lose_bytes_i('0),
+      .lose_shrink_i(1'b0),
+      .toss_valid_i(qp_drain_flight_valid),
+      .toss_ready_o(window_toss_ready),
+      .toss_group_i(qp_drain_flight_group),
+      .toss_bytes_i(qp_drain_flight_bytes),
       .query_valid_i(packet_build_query_valid),
       .query_ready_o(window_query_ready),
       .query_group_i(packet_build_query_group),
@@ -1122,6 +1246,10 @@ module nic
       .ack_qp_i(ack_take_ack_qp),
       .ack_group_i(ack_take_ack_group),
       .ack_cum_i(ack_take_ack_cum),
+      .drop_valid_i(qp_drain_drop_valid),
+      .drop_ready_o(tx_scheduler_drop_ready),
+      .drop_qp_i(qp_drain_drop_qp),
+      .drop_group_i(qp_drain_drop_group),
       .try_valid_o(tx_scheduler_try_valid),
       .try_ready_i(window_try_ready),
       .try_group_o(tx_scheduler_try_group),
@@ -1229,6 +1357,7 @@ module nic
       .retire_ready_o(replay_store_retire_ready),
       .retire_qp_i(ack_take_retire_qp),
       .retire_psn_i(ack_take_retire_psn),
+      .retire_discard_i(ack_take_retire_discard),
       .retire_rsp_valid_o(replay_store_retire_rsp_valid),
       .retire_rsp_len_o(replay_store_retire_rsp_len),
       .retire_rsp_group_o(replay_store_retire_rsp_group),
@@ -1237,6 +1366,9 @@ module nic
       .final_ready_o(replay_store_final_ready),
       .final_qp_i(completion_final_qp),
       .final_psn_i(completion_final_psn),
+      .toss_valid_i(qp_drain_toss_valid),
+      .toss_ready_o(replay_store_toss_ready),
+      .toss_slot_i(qp_drain_toss_slot),
       .gone_valid_i(port_tx_gone_valid),
       .gone_data_i(port_tx_gone_data),
       .gone_slot_i(port_tx_gone_slot),
@@ -1346,9 +1478,10 @@ module nic
       .bad_valid_o(payload_fetch_bad_valid),
       .bad_reason_o(payload_fetch_bad_reason),
       .failed_valid_o(payload_fetch_failed_valid),
-      .failed_ready_i(1'b1),
+      .failed_ready_i(qp_drain_failed_ready),
       .failed_o(payload_fetch_failed),
-      .failed_reason_o(payload_fetch_failed_reason)
+      .failed_reason_o(payload_fetch_failed_reason),
+      .dead_i(qp_table_dead)
   );
 
   ram_1r1w #(
@@ -1774,6 +1907,8 @@ module nic
       .end_ctl_o(egress_arbiter_end_ctl),
       .resv_valid_i(tx_scheduler_resv_valid),
       .resv_bytes_i(tx_scheduler_resv_bytes),
+      .unresv_valid_i(qp_drain_unresv_valid),
+      .unresv_bytes_i(qp_drain_unresv_bytes),
       .cresv_valid_i(ack_build_cresv_valid),
       .cresv_bytes_i(ack_build_cresv_bytes),
       .egress_free_o(egress_arbiter_egress_free),
@@ -2184,10 +2319,15 @@ module nic
       .in_valid_i(ctl_fifo_out_valid),
       .in_ready_o(ack_take_in_ready),
       .in_i(ctl_fifo_out_data),
+      .purge_valid_i(qp_drain_purge_valid),
+      .purge_ready_o(ack_take_purge_ready),
+      .purge_qp_i(qp_drain_purge_qp),
+      .purge_done_o(ack_take_purge_done),
       .find_valid_o(ack_take_find_valid),
       .find_ready_i(qp_table_find_ready),
       .find_qpn_o(ack_take_find_qpn),
       .find_dest_ip_o(ack_take_find_dest_ip),
+      .find_bare_o(ack_take_find_bare),
       .find_rsp_valid_i(qp_table_find_rsp_valid),
       .find_rsp_ok_i(qp_table_find_rsp_ok),
       .find_rsp_qp_i(qp_table_find_rsp_qp),
@@ -2205,6 +2345,7 @@ module nic
       .retire_ready_i(replay_store_retire_ready),
       .retire_qp_o(ack_take_retire_qp),
       .retire_psn_o(ack_take_retire_psn),
+      .retire_discard_o(ack_take_retire_discard),
       .retire_rsp_valid_i(replay_store_retire_rsp_valid),
       .retire_rsp_len_i(replay_store_retire_rsp_len),
       .retire_rsp_group_i(replay_store_retire_rsp_group),
@@ -2222,6 +2363,7 @@ module nic
       .cover_ready_i(completion_cover_ready),
       .cover_qp_o(ack_take_cover_qp),
       .cover_cum_o(ack_take_cover_cum),
+      .cover_forget_o(ack_take_cover_forget),
       .relc_valid_o(ack_take_relc_valid),
       .relc_bytes_o(ack_take_relc_bytes),
       .drop_valid_o(ack_take_drop_valid),
@@ -2254,6 +2396,7 @@ module nic
       .cover_ready_o(completion_cover_ready),
       .cover_qp_i(ack_take_cover_qp),
       .cover_cum_i(ack_take_cover_cum),
+      .cover_forget_i(ack_take_cover_forget),
       .comp_valid_i(payload_write_comp_valid),
       .comp_ready_o(completion_comp_ready),
       .comp_qpn_i(payload_write_comp_qpn),

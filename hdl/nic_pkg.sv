@@ -176,7 +176,16 @@ package nic_pkg;
     RefuseLength   = 4'd5,  // over 2^31 - 1 bytes
     RefuseQp       = 4'd6,  // no open QP of that number
     RefuseQpFull   = 4'd7,
-    RefuseMsgFull  = 4'd8
+    RefuseMsgFull  = 4'd8,
+    RefuseQpError  = 4'd9   // the QP is in error, or is being closed
   } refuse_e;
+
+  // Why a QP ends before its messages do (QP-6). All but the last put it in error.
+  typedef enum logic [1:0] {
+    WhyRead    = 2'd0,  // a payload could not be read (PCI-8)
+    WhyTimeout = 2'd1,  // one timeout more than the budget (TMR-4)
+    WhyNack    = 2'd2,  // one NACK more than the budget (NAK-2)
+    WhyClose   = 2'd3   // the host closes it
+  } why_e;
 
 endpackage

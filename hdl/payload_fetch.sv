@@ -19,6 +19,7 @@
 // in its turn it goes to failed_*, with the reason that came first. A tag comes round again after
 // all others. There is no completion timeout: a read that is never answered keeps its tag, and the
 // segments behind it wait for their turn.
+// QP-6: so does, with reason 0, one whose QP has ended by its turn.
 // SEG-5: tags_free counts a segment's reads as soon as it is taken; with fewer than 3 only a
 // segment of 0 bytes is taken.
 //
@@ -107,7 +108,10 @@ module payload_fetch
   output logic           failed_valid_o,
   input  logic           failed_ready_i,
   output segment_t       failed_o,
-  output logic     [2:0] failed_reason_o
+  output logic     [2:0] failed_reason_o,
+
+  // QPs in error or being closed, from qp_table
+  input logic [255:0] dead_i
 );
 
   localparam int unsigned SLOT_BITS = $clog2(SLOTS);
@@ -217,7 +221,7 @@ module payload_fetch
   logic    [ 7:0] line;
   logic           stores;
   logic           poisoned;  // for the first time
-  logic           ends;  // the read, and with it its tag
+  logic           closes;  // the read, and with it its tag
   logic           renews;  // the record
   logic           refuses;
   logic           fails;  // the slot
@@ -264,7 +268,7 @@ module payload_fetch
 
   assign stores   = regs_q.c_valid && (fate == Take || fate == Finish);
   assign poisoned = stores && regs_q.c_poison && (regs_q.c_first || !regs_q.t_poison);
-  assign ends     = regs_q.c_valid && regs_q.c_last && (fate == Finish || fate == Kill);
+  assign closes   = regs_q.c_valid && regs_q.c_last && (fate == Finish || fate == Kill);
   assign renews   = regs_q.c_valid && regs_q.c_first && fate == Take;
   assign refuses  = regs_q.c_valid && regs_q.c_first && (fate == Ignore || fate == Kill);
   assign fails    = poisoned || refuses && fate == Kill;
@@ -310,11 +314,12 @@ module payload_fetch
   // Outputs //
   /////////////
 
-  record_t renewed;
-  record_t opened;
-  logic    head_waits;
-  logic [2:0] why;  // the head has failed
-  logic    head_room;
+  record_t       renewed;
+  record_t       opened;
+  logic          head_waits;
+  logic    [2:0] why;  // a read of the head has failed
+  logic          ends;  // the head is not handed on
+  logic          head_room;
 
   assign renewed = '{
           slot: due.slot,
@@ -338,6 +343,7 @@ module payload_fetch
     regs_q.why_1[head_i.slot[SLOT_BITS-1:0]],
     regs_q.why_0[head_i.slot[SLOT_BITS-1:0]]
   };
+  assign ends = why != '0 || dead_i[head_i.qp];
   assign head_room = (!regs_q.hand_valid || hand_ready_i)
       && (!regs_q.failed_valid || failed_ready_i);
   assign head_ready_o = head_valid_i && !head_waits && head_room;
@@ -403,7 +409,7 @@ module payload_fetch
         regs_d.cur_line  = '0;
       end
     end
-    regs_d.tags_free = regs_q.tags_free + 9'(ends) - (takes ? 9'(reads) : 9'd0);
+    regs_d.tags_free = regs_q.tags_free + 9'(closes) - (takes ? 9'(reads) : 9'd0);
 
     // Completion
     regs_d.c_valid   = cpl_valid_i;
@@ -434,12 +440,12 @@ module payload_fetch
       regs_d.bank_waddr = {16'b0, slot, 6'b0} + 32'(slot) + 32'(line[7:1]);
       regs_d.bank_wdata = regs_q.c_data;
     end
-    if (ends) begin
+    if (closes) begin
       regs_d.busy[regs_q.c_tag[TAG_BITS-1:0]] = 1'b0;
     end
 
     // Slots
-    if (ends) begin
+    if (closes) begin
       regs_d.reads_low[slot[SLOT_BITS-1:0]] = !regs_q.reads_low[slot[SLOT_BITS-1:0]];
       regs_d.reads_high[slot[SLOT_BITS-1:0]] = regs_q.reads_low[slot[SLOT_BITS-1:0]]
           && regs_q.reads_high[slot[SLOT_BITS-1:0]];
@@ -466,10 +472,10 @@ module payload_fetch
       regs_d.failed_valid = 1'b0;
     end
     if (head_ready_o) begin
-      regs_d.hand_valid   = why == '0;
-      regs_d.failed_valid = why != '0;
+      regs_d.hand_valid   = !ends;
+      regs_d.failed_valid = ends;
       regs_d.hand         = head_i;
-      if (why != '0) begin
+      if (ends) begin
         regs_d.failed_reason = why;
       end
     end

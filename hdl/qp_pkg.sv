@@ -41,11 +41,18 @@ package qp_pkg;
   typedef struct packed {
     logic        ok;
     logic        full;
+    logic        failed;  // it is in error, or is being closed
     qpn_t        qpn;
     group_t      group;
     dest_t       dest;
     logic [15:0] msn;
   } qp_rsp_t;
+
+  typedef struct packed {
+    logic   ok;
+    qpn_t   qpn;
+    group_t group;
+  } end_rsp_t;
 
   // The group of a QP (SCH-1).
   function automatic group_t group_of(qp_t slot, dest_t dest, logic groups);

@@ -3,12 +3,15 @@
 // Twin of rtl-model/src/qp_table.rs. One request at a time, 2 clocks each: the context is read in
 // the clock in which a request is chosen, the request is taken in the next one, and its response
 // or event comes in the third, in which the next request is chosen. Order of choice: find, upd,
-// build, done, qp; but a qp lets two others go first, no more, so that QP-3's 15 clocks hold under
-// any load. An open that starts a group is answered only after window has taken the group.
+// build, done, end, qp; but a qp lets two others go first, no more, so that QP-3's 15 clocks hold
+// under any load. An open that starts a group is answered only after window has taken the group.
 //
 // QP-1, QP-5: a number is generation:16 slot:8. Slots never open come first, in ascending order,
 // then the one closed longest ago. The generation starts at 1 and wraps from 0xffff to 0.
 // QP-4: PSNs start at cfg_initial_psn. SCH-1: a group is a destination, or else a QP.
+// QP-6: `dead` has a bit for each QP that is in error or is being closed: it takes no message and
+// no frame is its own. A close with a message outstanding is `drain`; qp_drain then frees the
+// slot. A bare find is by slot, and finds any QP.
 // Borders: the table full; a number of another generation, of a slot beyond the table or never
 // open; a close with a message outstanding; the first and the last QP of a group.
 //
@@ -33,6 +36,7 @@ module qp_table
   input  logic          find_valid_i,
   output logic          find_ready_o,
   input  qpn_t          find_qpn_i,
+  input  logic          find_bare_i,
   input  logic   [31:0] find_dest_ip_i,
   output logic          find_rsp_valid_o,
   output logic          find_rsp_ok_o,
@@ -69,6 +73,7 @@ module qp_table
   output logic          qp_rsp_valid_o,
   output logic          qp_rsp_ok_o,
   output logic          qp_rsp_full_o,
+  output logic          qp_rsp_failed_o,
   output qpn_t          qp_rsp_qpn_o,
   output group_t        qp_rsp_group_o,
   output dest_t         qp_rsp_dest_o,
@@ -78,6 +83,22 @@ module qp_table
   input  logic done_valid_i,
   output logic done_ready_o,
   input  qp_t  done_qp_i,
+
+  // Closes with messages outstanding, to qp_drain; its marks and frees
+  output logic   drain_valid_o,
+  output qp_t    drain_qp_o,
+  input  logic   end_valid_i,
+  output logic   end_ready_o,
+  input  qp_t    end_qp_i,
+  input  logic   end_close_i,  // a mark is for a close, not for an error
+  input  logic   end_free_i,   // its slot is to be free
+  output logic   end_rsp_valid_o,
+  output logic   end_rsp_ok_o,
+  output qpn_t   end_rsp_qpn_o,
+  output group_t end_rsp_group_o,
+
+  // QPs in error or being closed, to payload_fetch
+  output logic [255:0] dead_o,
 
   // Groups that begin, to window
   output logic   open_valid_o,
@@ -118,27 +139,33 @@ module qp_table
     Build   = 3'd3,
     Done    = 3'd4,
     Qp      = 3'd5,
-    Opening = 3'd6
+    Opening = 3'd6,
+    End     = 3'd7
   } state_e;
 
   typedef struct {
-    state_e     state;            // the request whose context has been read
-    logic [1:0] waited;           // requests chosen while a qp waited
-    logic       find_rsp_valid;
-    find_rsp_t  find_rsp;
-    logic       upd_done;
-    logic       build_rsp_valid;
-    build_rsp_t build_rsp;
-    logic       qp_rsp_valid;
-    qp_rsp_t    qp_rsp;
-    logic       created;
-    logic       closed;
-    logic [8:0] fresh;            // slots that have been open; the next one never was
-    qp_t        head;             // of the list of closed slots
-    qp_t        tail;
-    logic [8:0] count;
-    qp_t        slots[QPS];       // closed slots, oldest at head
-    logic [8:0] refs[64];         // open QPs of a destination
+    state_e       state;            // the request whose context has been read
+    logic [1:0]   waited;           // requests chosen while a qp waited
+    logic         find_rsp_valid;
+    find_rsp_t    find_rsp;
+    logic         upd_done;
+    logic         build_rsp_valid;
+    build_rsp_t   build_rsp;
+    logic         qp_rsp_valid;
+    qp_rsp_t      qp_rsp;
+    logic         end_rsp_valid;
+    end_rsp_t     end_rsp;
+    logic         created;
+    logic         closed;
+    logic         freed;            // closed, by qp_drain
+    logic         drain;
+    logic [8:0]   fresh;            // slots that have been open; the next one never was
+    qp_t          head;             // of the list of closed slots
+    qp_t          tail;
+    logic [8:0]   count;
+    qp_t          slots[QPS];       // closed slots, oldest at head
+    logic [8:0]   refs[64];         // open QPs of a destination
+    logic [255:0] dead;             // QPs in error or being closed
   } regs_t;
 
   localparam regs_t RESET = '{
@@ -172,19 +199,25 @@ module qp_table
   assign upd_done_o = regs_q.upd_done;
   assign build_rsp_valid_o = regs_q.build_rsp_valid;
   assign qp_rsp_valid_o = regs_q.qp_rsp_valid;
+  assign end_ready_o = regs_q.state == End;
+  assign end_rsp_valid_o = regs_q.end_rsp_valid;
+  assign drain_valid_o = regs_q.drain;
+  assign drain_qp_o = regs_q.qp_rsp.qpn[7:0];
+  assign dead_o = regs_q.dead;
   assign open_valid_o = regs_q.state == Opening;
   assign open_group_o = regs_q.qp_rsp.group;
   assign created_valid_o = regs_q.created;
   assign created_qpn_o = regs_q.qp_rsp.qpn;
   assign created_dest_o = regs_q.qp_rsp.dest;
-  assign closed_valid_o = regs_q.closed;
-  assign closed_qpn_o = regs_q.qp_rsp.qpn;
+  assign closed_valid_o = regs_q.closed || regs_q.freed;
+  assign closed_qpn_o = regs_q.freed ? regs_q.end_rsp.qpn : regs_q.qp_rsp.qpn;
 
   assign {find_rsp_ok_o, find_rsp_qp_o, find_rsp_given_o, find_rsp_cum_o, find_rsp_group_o} =
       regs_q.find_rsp;
   assign {build_rsp_qpn_o, build_rsp_remote_valid_o, build_rsp_remote_o} = regs_q.build_rsp;
-  assign {qp_rsp_ok_o, qp_rsp_full_o, qp_rsp_qpn_o, qp_rsp_group_o, qp_rsp_dest_o, qp_rsp_msn_o} =
-      regs_q.qp_rsp;
+  assign {qp_rsp_ok_o, qp_rsp_full_o, qp_rsp_failed_o, qp_rsp_qpn_o, qp_rsp_group_o, qp_rsp_dest_o,
+          qp_rsp_msn_o} = regs_q.qp_rsp;
+  assign {end_rsp_ok_o, end_rsp_qpn_o, end_rsp_group_o} = regs_q.end_rsp;
 
   ////////////////
   // Next state //
@@ -210,6 +243,7 @@ module qp_table
       else if (upd_valid_i) request = Upd;
       else if (build_valid_i) request = Build;
       else if (done_valid_i) request = Done;
+      else if (end_valid_i) request = End;
       else if (qp_valid_i) request = Qp;
     end
     unique case (request)
@@ -217,6 +251,7 @@ module qp_table
       Upd:     slot = upd_qp_i;
       Build:   slot = build_qp_i;
       Done:    slot = done_qp_i;
+      End:     slot = end_qp_i;
       Qp:      slot = qp_op_i == QP_OPEN ? free_slot : qp_qpn_i[7:0];
       default: slot = '0;
     endcase
@@ -227,12 +262,19 @@ module qp_table
   ctx_t    after;
   logic    is_open;  // under the number asked for
   logic    find_ok;
+  logic    mine;   // the QP is open, and to the destination named
+  logic    whole;  // every message posted on it has completed
+  logic    marks;  // qp_drain's mark holds
   qp_rsp_t qp_rsp;
 
   assign ctx = ctx_rdata_i;
   assign is_open = 9'(slot) < regs_q.fresh && ctx.open &&
                    ctx.gen == (request == Find ? find_qpn_i[23:8] : qp_qpn_i[23:8]);
-  assign find_ok = is_open && cfg_peer_ip_i[32*ctx.dest+:32] == find_dest_ip_i;
+  assign find_ok = find_bare_i || is_open && !regs_q.dead[slot] &&
+                   cfg_peer_ip_i[32*ctx.dest+:32] == find_dest_ip_i;
+  assign mine = is_open && ctx.dest == qp_dest_i;
+  assign whole = ctx.posted == ctx.done;
+  assign marks = ctx.open && (end_close_i || !regs_q.dead[slot]);
 
   always_comb begin
     qp_rsp = '0;
@@ -244,20 +286,21 @@ module qp_table
         qp_rsp.dest = qp_dest_i;
       end
       QP_POST, QP_CLOSE: begin
-        qp_rsp.ok   = is_open &&
-                      (qp_op_i == QP_POST ? ctx.dest == qp_dest_i : ctx.posted == ctx.done);
-        qp_rsp.qpn = qp_qpn_i;
-        qp_rsp.dest = ctx.dest;
-        qp_rsp.msn = ctx.posted;
+        qp_rsp.ok     = qp_op_i == QP_POST ? mine && !regs_q.dead[slot] : is_open;
+        qp_rsp.failed = qp_op_i == QP_POST && mine && regs_q.dead[slot];
+        qp_rsp.qpn    = qp_qpn_i;
+        qp_rsp.dest   = ctx.dest;
+        qp_rsp.msn    = ctx.posted;
       end
       default: qp_rsp.ok = 1'b0;
     endcase
     qp_rsp.group = group_of(slot, qp_rsp.dest, cfg_groups_i);
     if (!qp_rsp.ok) begin
-      qp_rsp = '{full: qp_rsp.full, default: '0};
+      qp_rsp = '{full: qp_rsp.full, failed: qp_rsp.failed, default: '0};
     end
   end
 
+  logic frees;  // the slot
   always_comb begin
     regs_d                 = regs_q;
     regs_d.state           = Idle;
@@ -265,9 +308,13 @@ module qp_table
     regs_d.upd_done        = 1'b0;
     regs_d.build_rsp_valid = 1'b0;
     regs_d.qp_rsp_valid    = 1'b0;
+    regs_d.end_rsp_valid   = 1'b0;
     regs_d.created         = 1'b0;
     regs_d.closed          = 1'b0;
+    regs_d.freed           = 1'b0;
+    regs_d.drain           = 1'b0;
     after                  = ctx;
+    frees                  = 1'b0;
     ctx_we_o               = 1'b0;
 
     unique case (regs_q.state)
@@ -342,13 +389,27 @@ module qp_table
           };
         end else if (qp_op_i == QP_POST) begin
           after.posted = ctx.posted + 16'd1;
+        end else if (qp_rsp.ok && (!whole || regs_q.dead[slot])) begin
+          regs_d.dead[slot] = 1'b1;
+          regs_d.drain      = 1'b1;
         end else if (qp_rsp.ok) begin
-          after.open                = 1'b0;
-          regs_d.closed             = 1'b1;
-          regs_d.refs[qp_rsp.dest]  = regs_q.refs[qp_rsp.dest] - 9'd1;
-          regs_d.slots[regs_q.tail] = slot;
-          regs_d.tail               = (regs_q.tail + 8'd1) & SLOT_MASK;
-          regs_d.count              = regs_q.count + 9'd1;
+          frees         = 1'b1;
+          regs_d.closed = 1'b1;
+        end
+      end
+      // Marks a QP, or frees its slot.
+      End: begin
+        regs_d.end_rsp_valid = 1'b1;
+        regs_d.end_rsp = '{
+            ok: marks,
+            qpn: {ctx.gen, slot},
+            group: group_of(slot, ctx.dest, cfg_groups_i)
+        };
+        ctx_we_o = end_free_i;
+        frees = end_free_i;
+        regs_d.freed = end_free_i;
+        if (end_free_i || marks) begin
+          regs_d.dead[slot] = !end_free_i;
         end
       end
       // Waits for window before the open is answered.
@@ -358,6 +419,14 @@ module qp_table
         regs_d.created      = open_ready_i;
       end
     endcase
+
+    if (frees) begin
+      after.open                = 1'b0;
+      regs_d.refs[ctx.dest]     = regs_q.refs[ctx.dest] - 9'd1;
+      regs_d.slots[regs_q.tail] = slot;
+      regs_d.tail               = (regs_q.tail + 8'd1) & SLOT_MASK;
+      regs_d.count              = regs_q.count + 9'd1;
+    end
   end
 
   assign ctx_re_o    = regs_q.state == Idle && request != Idle;
@@ -377,7 +446,7 @@ module qp_table
   // No more messages complete than were posted.
   `ASSERT(DoneAfterPost_A, done_ready_o |-> ctx.posted != ctx.done)
   // A response comes for one requester at a time.
-  `ASSERT(OneResponse_A, $onehot0({find_rsp_valid_o, upd_done_o, build_rsp_valid_o, qp_rsp_valid_o
-                                    }))
+  `ASSERT(OneResponse_A, $onehot0({find_rsp_valid_o, upd_done_o, build_rsp_valid_o, qp_rsp_valid_o,
+                                   end_rsp_valid_o}))
 
 endmodule

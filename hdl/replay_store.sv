@@ -10,11 +10,16 @@
 // clock N is answered in clock N + 3, a final takes 2 clocks; `gone` acts at once and holds back
 // for a clock a retire or a final that is about to act. Retire before final (section 16: the
 // acknowledgement before its completion); build, gone and one of them may meet in one clock.
+// QP-6: a retire with `discard` does not wait for a `final`; a toss frees a slot that was never
+// built, in a clock in which nothing else may free one.
 // Borders: the last slot of all taken; acknowledged in egress and the other way round; a last
 // packet's `final` before and after `gone`; PSNs modulo PSNS; both ends of the memory of free ones.
 // A PSN is built before it is retired or final, once each; a slot is gone once after its build.
 // Memory ports are combinational: writes of `map` and `rec` from `build`, reads of `map` from
 // requests, of `rec` from `map_rdata`; those of `fl` come from registers.
+//
+// It is longer than a module should be: it has six partners and three memories, and its ports take
+// a third of it.
 
 `include "assert.svh"
 
@@ -48,6 +53,7 @@ module replay_store
   output logic   retire_ready_o,
   input  qp_t    retire_qp_i,
   input  psn_t   retire_psn_i,
+  input  logic   retire_discard_i,
   output logic   retire_rsp_valid_o,
   output len_t   retire_rsp_len_o,
   output group_t retire_rsp_group_o,
@@ -58,6 +64,11 @@ module replay_store
   output logic final_ready_o,
   input  qp_t  final_qp_i,
   input  psn_t final_psn_i,
+
+  // Slots of segments that came to nothing, from qp_drain
+  input  logic  toss_valid_i,
+  output logic  toss_ready_o,
+  input  slot_t toss_slot_i,
 
   // Frames serialised, from port_tx
   input logic  gone_valid_i,
@@ -119,6 +130,7 @@ module replay_store
     logic [10:0]      used;
     state_e           state;
     slot_t            retiring;     // slot of the retire in `Answer`
+    logic             discards;     // it waits for no `final`
     logic             rsp_valid;
     len_t             rsp_len;
     group_t           rsp_group;
@@ -207,6 +219,10 @@ module replay_store
   slot_t touched;  // the slot that may become free
   assign touched = gone ? gone_slot_i : regs_q.state == Answer ? regs_q.retiring : map_rdata_i;
 
+  logic toss;  // a slot is tossed
+  assign toss_ready_o = !gone && !acts;
+  assign toss = toss_valid_i && toss_ready_o;
+
   logic [SB-1:0] at;
   assign at = touched[SB-1:0];
 
@@ -217,7 +233,8 @@ module replay_store
     unique case (regs_q.state)
       Idle: begin
         if (retire_valid_i) begin
-          regs_d.state = Retire;
+          regs_d.state    = Retire;
+          regs_d.discards = retire_discard_i;
         end else if (final_valid_i) begin
           regs_d.state = Final;
         end
@@ -233,6 +250,9 @@ module replay_store
           regs_d.rsp_group = rec_rdata_i[17:10];
           regs_d.acked[at] = 1'b1;
           regs_d.state     = Idle;
+          if (regs_q.discards) begin
+            regs_d.hold_last[at] = 1'b0;
+          end
         end
       end
       Final: begin
@@ -253,6 +273,11 @@ module replay_store
       regs_d.freed     = touched;
       regs_d.acked[at] = 1'b0;
       regs_d.used      = regs_q.used - 11'd1;
+    end
+    if (toss) begin
+      regs_d.freed_valid = 1'b1;
+      regs_d.freed       = toss_slot_i;
+      regs_d.used        = regs_q.used - 11'd1;
     end
 
     if (build_valid_i) begin

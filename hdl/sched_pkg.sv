@@ -99,6 +99,13 @@ package sched_pkg;
     end
   endfunction
 
+  // The QP sends nothing more.
+  function automatic qctx_t after_drop(qctx_t ctx);
+    after_drop        = ctx;
+    after_drop.queued = 1'b0;
+    after_drop.sent   = '0;
+  endfunction
+
   // The issue of `len` bytes of the head message, its last ones or not.
   function automatic qctx_t after_issue(qctx_t ctx, msg_t next, len_t len, logic last);
     after_issue      = ctx;

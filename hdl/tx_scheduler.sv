@@ -1,12 +1,13 @@
 // Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //
 // Twin of rtl-model/src/tx_scheduler.rs. One thing at a time, in this order (section 16): an ack, a
-// post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after
-// it began, in the clock in which the next one may begin; 2 more for each QP passed over for tags,
-// more while `window` serves others. An ack takes 2 clocks and a post 3, each 3 more where its
-// group may join the list. sched_pkg has the words of its memories and what is done to them.
-// It is longer than a module should be: turns, posts and acknowledgements share three memories and
-// the list, and a list of its own would cost a clock a turn and miss the end of a pass.
+// drop, a post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7
+// clocks after it began, in the clock in which the next one may begin; 2 more for each QP passed
+// over for tags, more while `window` serves others. An ack takes 2 clocks and a post 3, each 3 more
+// where its group may join the list. sched_pkg has the words of its memories and what is done to
+// them. It is longer than a module should be: turns, posts and acknowledgements share three
+// memories and the list, and a list of its own would cost a clock a turn and miss the end of a
+// pass.
 // SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its PSN
 // window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at once:
 // the try commits if the pool has room; if not, a shut window still makes the group leave, and an
@@ -17,6 +18,7 @@
 // pass. A pass begins with `ring`, with an ack, 15 clocks after a half event, and with a starved
 // group that rejoins, unless the pool stopped the last one. A post or an ack takes its group from
 // the starved ones to the list, as it may have 0 bytes to send. CC-1's initial window: `window`.
+// QP-6: a drop forgets the queue of its QP and is an ack in all else.
 // Borders: message lengths 0, 1, MSS - 1, MSS, MSS + 1, 2^31 - 1; MSS 1 to 8,192; PSN 0xffffff to
 // 0; `next - cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size fits;
 // tags 2 and 3; one group on the list; an ack 0 or 0x800000 ahead of `cum` changes no PSN.
@@ -63,6 +65,12 @@ module tx_scheduler
   input  qp_t    ack_qp_i,
   input  group_t ack_group_i,
   input  psn_t   ack_cum_i,
+
+  // QPs that send nothing more, from qp_drain
+  input  logic   drop_valid_i,
+  output logic   drop_ready_o,
+  input  qp_t    drop_qp_i,
+  input  group_t drop_group_i,
 
   // Gate 2, window
   output logic   try_valid_o,
@@ -142,6 +150,7 @@ module tx_scheduler
     PostCtx,     // has the QP's context, writes the message
     PostLink,    // has the tail of its queue, links the message to it
     AckCtx,      // has the QP's context
+    DropCtx,     // has the QP's context
     JoinWindow   // waits for the window, then the group joins
   } state_e;
 
@@ -211,6 +220,7 @@ module tx_scheduler
   assign stall_tags_o  = regs_q.stall_tags;
   assign post_ready_o  = regs_q.state == PostLink;
   assign ack_ready_o   = regs_q.state == AckCtx;
+  assign drop_ready_o  = regs_q.state == DropCtx;
 
   // The group at work and its word.
   group_t group;
@@ -219,7 +229,11 @@ module tx_scheduler
     unique case (regs_q.state)
       PostCtx, PostLink: group = post_group_i;
       AckCtx: group = ack_group_i;
-      Idle: group = ack_valid_i ? ack_group_i : post_valid_i ? post_group_i : regs_q.head;
+      DropCtx: group = drop_group_i;
+      Idle: begin
+        group = ack_valid_i ? ack_group_i : drop_valid_i ? drop_group_i
+            : post_valid_i ? post_group_i : regs_q.head;
+      end
       default: group = regs_q.head;
     endcase
     work = regs_q.known[group[QB-1:0]] ? work_rdata_i : {8'hff, 256'd0};
@@ -260,6 +274,7 @@ module tx_scheduler
     unique case (regs_q.state)
       PostLink: ctx = after_post(was, post_msg_i);
       AckCtx:   ctx = after_ack(was, ack_cum_i);
+      DropCtx:  ctx = after_drop(was);
       default:  ctx = after_issue(was, smsg_rdata_i.next, len, last);
     endcase
     ready = ctx.queued && psn_open(ctx.next, ctx.cum, cfg_range_i);
@@ -267,18 +282,22 @@ module tx_scheduler
 
   logic write;  // of a context and a group's word
   qp_t  qp;
-  assign write = issue || regs_q.state == PostLink || regs_q.state == AckCtx;
-  assign qp    = issue ? regs_q.qp : regs_q.state == AckCtx ? ack_qp_i : post_qp_i;
+  assign write = issue || regs_q.state inside {PostLink, AckCtx, DropCtx};
+  assign qp    = issue ? regs_q.qp : regs_q.state == AckCtx ? ack_qp_i
+      : regs_q.state == DropCtx ? drop_qp_i : post_qp_i;
+
+  logic asked;  // by ack, drop or post
+  assign asked = ack_valid_i || drop_valid_i || post_valid_i;
 
   always_comb begin
     qctx_we_o    = write;
     qctx_waddr_o = write ? 32'(qp) : '0;
     qctx_wdata_o = write ? ctx : '0;
-    qctx_re_o    = choice.any
-        || (regs_q.state == Idle && (ack_valid_i || post_valid_i));
+    qctx_re_o    = choice.any || (regs_q.state == Idle && asked);
     qctx_raddr_o = '0;
     if (qctx_re_o) begin
-      qctx_raddr_o = choice.any ? 32'(choice.qp) : ack_valid_i ? 32'(ack_qp_i) : 32'(post_qp_i);
+      qctx_raddr_o = choice.any ? 32'(choice.qp) : ack_valid_i ? 32'(ack_qp_i)
+          : drop_valid_i ? 32'(drop_qp_i) : 32'(post_qp_i);
     end
 
     work_we_o    = write;
@@ -291,8 +310,7 @@ module tx_scheduler
         work_wdata_o.last = qp;
       end
     end
-    work_re_o    = regs_q.state == Idle
-        && (ack_valid_i || post_valid_i || (regs_q.passing && regs_q.count != '0));
+    work_re_o    = regs_q.state == Idle && (asked || (regs_q.passing && regs_q.count != '0));
     work_raddr_o = work_re_o ? 32'(group) : '0;
 
     smsg_we_o = 1'b0;
@@ -338,21 +356,22 @@ module tx_scheduler
   logic   begins;  // a pass
 
   always_comb begin
-    regs_d             = regs_q;
-    pop                = 1'b0;
-    starve             = 1'b0;
-    push               = 1'b0;
-    joins              = regs_q.head;
-    begins             = ring_i || regs_q.bells[14] || (ack_ready_o && ack_valid_i);
+    regs_d = regs_q;
+    pop = 1'b0;
+    starve = 1'b0;
+    push = 1'b0;
+    joins = regs_q.head;
+    begins             = ring_i || regs_q.bells[14] || (ack_ready_o && ack_valid_i)
+        || (drop_ready_o && drop_valid_i);
 
-    regs_d.bells       = {regs_q.bells[13:0], half_valid_i && regs_q.armed};
-    regs_d.armed       = regs_q.armed && !half_valid_i;
-    regs_d.try_valid   = regs_q.try_valid && !try_ready_i;
-    regs_d.seg_valid   = regs_q.seg_valid && !seg_ready_i;
-    regs_d.sent_valid  = regs_q.sent_valid && !sent_ready_i;
-    regs_d.resv_valid  = issue;
+    regs_d.bells = {regs_q.bells[13:0], half_valid_i && regs_q.armed};
+    regs_d.armed = regs_q.armed && !half_valid_i;
+    regs_d.try_valid = regs_q.try_valid && !try_ready_i;
+    regs_d.seg_valid = regs_q.seg_valid && !seg_ready_i;
+    regs_d.sent_valid = regs_q.sent_valid && !sent_ready_i;
+    regs_d.resv_valid = issue;
     regs_d.stall_slots = 1'b0;
-    regs_d.stall_tags  = 1'b0;
+    regs_d.stall_tags = 1'b0;
 
     unique case (regs_q.state)
       Idle: begin
@@ -360,6 +379,8 @@ module tx_scheduler
         regs_d.wrapped = 1'b0;
         if (ack_valid_i) begin
           regs_d.state = AckCtx;
+        end else if (drop_valid_i) begin
+          regs_d.state = DropCtx;
         end else if (post_valid_i) begin
           regs_d.state = PostCtx;
         end else if (room && regs_q.starved != '0) begin
@@ -428,7 +449,7 @@ module tx_scheduler
 
       PostCtx: regs_d.state = PostLink;
 
-      PostLink, AckCtx: begin
+      PostLink, AckCtx, DropCtx: begin
         regs_d.state = Idle;
         if (work_wdata_o.qps != '0 && !regs_q.on_list[group[QB-1:0]]) begin
           regs_d.try_valid  = 1'b1;

@@ -2,15 +2,18 @@
 //
 // Twin of rtl-model/src/window.rs. An operation takes 2 clocks: a request taken in clock N is
 // answered, and its effect is in force, in clock N + 2; so throughput is 1 operation in 2 clocks.
-// One request at a time, in this order: open, sub, query, try.
+// One request at a time, in this order: open, sub, lose, toss, query, try.
 // SEG-3: a group may send while its window is larger than its bytes in flight. CC-1: a new group
-// starts from `cfg_init_window` with nothing in flight; acknowledged packets leave flight (sub).
+// starts from `cfg_init_window` with nothing in flight; acknowledged packets leave flight (sub), so
+// do those that will go again (lose) and those that came to nothing (toss). A lose with `shrink`
+// takes a unit from the window, down to one unit; a window below a unit stays as it is.
 // PKT-5, its tightness query: less than one nominal packet of room, signed, or a window below
 // 4,095 B. Section 16: acknowledgements (sub) before the hand-off (query) before a turn (try).
-// Borders: flight = window - 1 is open, flight = window is shut, flight may exceed the window by
-// up to one packet less a byte; room = unit - 1 is tight, room = unit is not; window 4,094 is
-// tight, 4,095 is not. A word is written by `open` before any other operation names it.
-// The memory port is combinational: `win` is read as a request is taken and written a clock later.
+// Borders: flight = window - 1 is open, flight = window is shut, flight may exceed the window by up
+// to one packet less a byte; room = unit - 1 is tight, room = unit is not; window 4,094 is tight,
+// 4,095 is not; 2 units and a byte less shrink to one. A word is written by `open` before any other
+// operation names it. The memory port is combinational: `win` is read as a request is taken and
+// written a clock later.
 
 `include "assert.svh"
 
@@ -34,6 +37,19 @@ module window
   output logic   sub_ready_o,
   input  group_t sub_group_i,
   input  len_t   sub_bytes_i,  // nominal
+
+  // Packets that wait to go again, from retransmit
+  input  logic   lose_valid_i,
+  output logic   lose_ready_o,
+  input  group_t lose_group_i,
+  input  len_t   lose_bytes_i,  // nominal
+  input  logic   lose_shrink_i, // lost on the way: the window shrinks
+
+  // Segments that came to nothing, from qp_drain
+  input  logic   toss_valid_i,
+  output logic   toss_ready_o,
+  input  group_t toss_group_i,
+  input  len_t   toss_bytes_i,  // nominal
 
   // Is the window nearly full? From packet_build
   input  logic   query_valid_i,
@@ -82,6 +98,7 @@ module window
     state_e state;
     group_t group;
     len_t   bytes;
+    logic   shrink;
     logic   commit;
     logic   query_rsp_valid;
     logic   query_rsp_tight;
@@ -124,7 +141,9 @@ module window
   assign idle              = regs_q.state == Idle;
   assign open_ready_o      = idle;
   assign sub_ready_o       = idle && !open_valid_i;
-  assign query_ready_o     = sub_ready_o && !sub_valid_i;
+  assign lose_ready_o      = sub_ready_o && !sub_valid_i;
+  assign toss_ready_o      = lose_ready_o && !lose_valid_i;
+  assign query_ready_o     = toss_ready_o && !toss_valid_i;
   assign try_ready_o       = query_ready_o && !query_valid_i;
 
   assign query_rsp_valid_o = regs_q.query_rsp_valid;
@@ -144,6 +163,12 @@ module window
     end else if (idle && sub_valid_i) begin
       taken = Sub;
       group = sub_group_i;
+    end else if (idle && lose_valid_i) begin
+      taken = Sub;
+      group = lose_group_i;
+    end else if (idle && toss_valid_i) begin
+      taken = Sub;
+      group = toss_group_i;
     end else if (idle && query_valid_i) begin
       taken = Query;
       group = query_group_i;
@@ -152,6 +177,12 @@ module window
       group = try_group_i;
     end
   end
+
+  // CC-1: the window after a loss
+  bytes_t unit;
+  bytes_t shrunk;
+  assign unit   = {18'd0, cfg_unit_i};
+  assign shrunk = cwnd <= unit ? cwnd : cwnd - unit < unit ? unit : cwnd - unit;
 
   always_comb begin
     win_re_o    = taken != Idle;
@@ -165,7 +196,7 @@ module window
       win_waddr_o = {24'd0, regs_q.group};
       unique case (regs_q.state)
         Open:    win_wdata_o = {cfg_init_window_i, 32'd0};
-        Sub:     win_wdata_o = {cwnd, flight - bytes};
+        Sub:     win_wdata_o = {regs_q.shrink ? shrunk : cwnd, flight - bytes};
         default: win_wdata_o = {cwnd, flight + bytes};
       endcase
     end
@@ -188,7 +219,8 @@ module window
     unique case (regs_q.state)
       Idle: begin
         if (taken == Sub) begin
-          regs_d.bytes = sub_bytes_i;
+          regs_d.bytes  = sub_valid_i ? sub_bytes_i : lose_valid_i ? lose_bytes_i : toss_bytes_i;
+          regs_d.shrink = !sub_valid_i && lose_valid_i && lose_shrink_i;
         end else if (taken == Try) begin
           regs_d.bytes  = try_bytes_i;
           regs_d.commit = try_commit_i;

@@ -23,10 +23,13 @@ const NOMINAL: u16 = 60;
 enum Told {
     Find(Qpn, u32),
     Retire(u8, Psn),
+    Discard(u8, Psn),
     Sub(u8, u16),
     Update(u8, Psn, Option<Qpn>),
     Ack(u8, u8, Psn),
     Cover(u8, Psn),
+    Forget(u8, Psn),
+    Purged,
     Release(u16),
     Drop(Drop),
     Other,
@@ -107,6 +110,28 @@ impl Sender {
     }
 }
 
+impl Sender {
+    /// QP-6: what a purge makes the block say.
+    fn purge(&mut self, qpn: Qpn) -> Vec<Told> {
+        let qp = qpn.slot();
+        let c = self.qps.get_mut(&qpn.0).expect("open");
+        let mut told = vec![Told::Find(Qpn(u32::from(qp)), 0)];
+        let cum = c.cum;
+        for n in c.cum + 1..c.given {
+            told.push(Told::Discard(qp, psn(n)));
+            told.push(Told::Sub(c.group, payload(qp, psn(n)) + NOMINAL));
+        }
+        c.cum = c.given - 1;
+        if c.cum != cum {
+            told.push(Told::Update(qp, psn(c.cum), None));
+        }
+        told.push(Told::Ack(qp, c.group, psn(c.cum)));
+        told.push(Told::Forget(qp, psn(cum)));
+        told.push(Told::Purged);
+        told
+    }
+}
+
 /// A response on its way: clocks left, then what it says.
 type Late<T> = Option<(u64, T)>;
 
@@ -126,6 +151,8 @@ struct Bench {
     update: Late<()>,
     retire: Late<(u8, Psn)>,
     found: Qpn,
+    /// The QP that is to be purged.
+    purge: Qpn,
     due: VecDeque<Told>,
     /// Clocks from a request to its response, up to and including.
     latency: (u64, u64),
@@ -142,6 +169,7 @@ impl Bench {
             update: None,
             retire: None,
             found: Qpn::default(),
+            purge: Qpn::default(),
             due: VecDeque::new(),
             latency: (1, 1),
             rng: Rng::new(seed, "ack_take partners"),
@@ -210,18 +238,31 @@ impl Bench {
             self.told(Told::Release(o.relc_bytes));
             assert!(self.due.is_empty(), "the release is the last of a frame");
         }
+        if o.purge_done {
+            self.told(Told::Purged);
+        }
+        if o.purge_ready && i.purge_valid {
+            assert!(self.due.is_empty(), "a purge comes between two frames");
+            self.due.extend(self.sender.purge(self.purge));
+        }
         if o.in_ready && i.in_valid {
             self.due.extend(self.sender.frame(&i.r#in));
         }
         if o.find_valid && i.find_ready {
-            self.told(Told::Find(o.find_qpn, o.find_dest_ip));
-            self.found = o.find_qpn;
-            let c = self.table.get(&o.find_qpn.0).filter(|c| c.ip == o.find_dest_ip).copied();
+            let ip = if o.find_bare { 0 } else { o.find_dest_ip };
+            self.told(Told::Find(o.find_qpn, ip));
+            self.found = if o.find_bare { self.purge } else { o.find_qpn };
+            let c = self.table.get(&self.found.0);
+            let c = c.filter(|c| o.find_bare || c.ip == o.find_dest_ip).copied();
             self.find = Some((self.wait(), c));
         }
         if o.retire_valid && i.retire_ready {
             assert!(self.retire.is_none(), "one at a time");
-            self.told(Told::Retire(o.retire_qp, o.retire_psn));
+            self.told(if o.retire_discard {
+                Told::Discard(o.retire_qp, o.retire_psn)
+            } else {
+                Told::Retire(o.retire_qp, o.retire_psn)
+            });
             self.retire = Some((self.wait(), (o.retire_qp, o.retire_psn)));
         }
         if o.sub_valid && i.sub_ready {
@@ -238,7 +279,11 @@ impl Bench {
             self.told(Told::Ack(o.ack_qp, o.ack_group, o.ack_cum));
         }
         if o.cover_valid && i.cover_ready {
-            self.told(Told::Cover(o.cover_qp, o.cover_cum));
+            self.told(if o.cover_forget {
+                Told::Forget(o.cover_qp, o.cover_cum)
+            } else {
+                Told::Cover(o.cover_qp, o.cover_cum)
+            });
         }
     }
 
@@ -246,8 +291,8 @@ impl Bench {
     /// the one before have left flight.
     fn told(&mut self, said: Told) {
         let clock = self.pair.clocks();
-        let early =
-            matches!(said, Told::Retire(..)) && matches!(self.due.front(), Some(Told::Sub(..)));
+        let early = matches!(said, Told::Retire(..) | Told::Discard(..))
+            && matches!(self.due.front(), Some(Told::Sub(..)));
         let due = if early { self.due.remove(1) } else { self.due.pop_front() };
         assert_eq!(Some(said), due, "clock {clock}");
     }
@@ -368,6 +413,7 @@ fn ack_and_sack() -> Result<(), Mismatch> {
             ack_ready: row.bit("aready"),
             cover_ready: true,
             cfg_nominal_overhead: 60,
+            ..Inputs::default()
         })?;
         let hex = |valid: bool, psn: Psn| if valid { format!("{:06x}", psn.0) } else { ".".into() };
         row.expect("in_ready", u8::from(o.in_ready));
@@ -387,7 +433,7 @@ fn ack_and_sack() -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// ACK-2, SACK-5, QP-4: random frames and partners; the plain sender holds against all that is said.
+/// ACK-2, SACK-5, QP-4, QP-6: random frames and partners; the plain sender holds against all that is said.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("ack_take");
@@ -395,7 +441,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         let mut rng = Rng::new(seed, "ack_take");
         let mut bench = Bench::new(&sizes, seed);
         let mut i = Inputs::default();
-        let (mut ready, mut drops, mut retired) = (75, [0; 16], 0);
+        let (mut ready, mut drops, mut retired, mut purges) = (75, [0; 16], 0, 0);
         let mut numbers: Vec<Qpn> = Vec::new();
         for clock in 0..100_000_u32 {
             if clock == 50_000 {
@@ -406,6 +452,13 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 bench.table.clear();
                 numbers.clear();
                 i.in_valid = false;
+                i.purge_valid = false;
+            }
+            let purging = i.purge_valid || bench.pair.regs().purge;
+            if !purging && !numbers.is_empty() && rng.percent(2) {
+                bench.purge = rng.pick(&numbers);
+                i.purge_valid = true;
+                i.purge_qp = bench.purge.slot();
             }
             if numbers.len() < 8 {
                 let qpn = Qpn::new(rng.bits() as u16, rng.below(u64::from(sizes.qps)) as u8);
@@ -423,9 +476,12 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             }
             // Packets are built while the block is at work on other QPs.
             let qpn = rng.pick(&numbers);
+            let idle = bench.due.is_empty();
             if rng.percent(30) {
                 let c = bench.sender.qps.get_mut(&qpn.0).expect("open");
-                if c.given - c.cum < 12 && (bench.due.is_empty() || bench.pair.regs().qpn != qpn) {
+                if c.given - c.cum < 12
+                    && (idle || bench.pair.regs().qpn != qpn && bench.purge != qpn)
+                {
                     c.given += rng.between(1, 3).cast_signed();
                     bench.table.insert(qpn.0, *c);
                 }
@@ -465,7 +521,12 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if o.in_ready {
                 i.in_valid = false;
             }
+            if o.purge_ready {
+                i.purge_valid = false;
+            }
+            purges += u32::from(o.purge_done);
         }
+        assert!(purges > 100, "{purges} purges");
         assert!(drops[Drop::Qp as usize] > 20 && drops[Drop::Psn as usize] > 20, "{drops:?}");
         assert!(retired > 1000, "{retired} packets retired");
     }

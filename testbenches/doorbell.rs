@@ -239,7 +239,8 @@ impl World {
         self.i.close_ready = rng.percent(self.ready);
         self.i.qp_rsp_valid = self.asked == Some(0);
         self.i.qp_rsp_ok = rng.percent(80);
-        self.i.qp_rsp_full = rng.percent(50);
+        self.i.qp_rsp_full = rng.percent(40);
+        self.i.qp_rsp_failed = rng.percent(40);
         self.i.qp_rsp_qpn = Qpn(rng.bits() as u32 & 0xff_ffff);
         self.i.qp_rsp_group = rng.bits() as u8;
         self.i.qp_rsp_msn = rng.bits() as u16;
@@ -363,7 +364,11 @@ impl World {
             }
             assert_eq!(out.msg_ready, self.i.qp_rsp_ok && op != 2);
             if !self.i.qp_rsp_ok {
-                let code = if self.i.qp_rsp_full { Refuse::QpFull } else { Refuse::Qp };
+                let code = match (self.i.qp_rsp_full, self.i.qp_rsp_failed) {
+                    (true, _) => Refuse::QpFull,
+                    (_, true) => Refuse::QpError,
+                    _ => Refuse::Qp,
+                };
                 self.refused = Some(code);
                 self.work = Some((page.clone(), Fate::Refused(code), since));
             } else if op == 2 {

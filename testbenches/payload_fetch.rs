@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use rtl_model::image::Wide;
 use rtl_model::payload_fetch::{
     BAD_ABORT, BAD_COUNT, BAD_LONG, BAD_POISON, BAD_REQUEST, BAD_SHORT, BAD_TAG, Inputs, Outputs,
     Record, Regs, SLOT_ROWS,
@@ -106,6 +107,8 @@ struct Flight {
     reads: VecDeque<(u64, u16)>,
     /// The reason of its first bad completion.
     failed: Option<u8>,
+    /// QP-6: its QP had ended when its turn came.
+    dead: bool,
 }
 
 struct Bench {
@@ -124,6 +127,8 @@ struct Bench {
     next_read: usize,
     open: Vec<Read>,
     words: VecDeque<CplWord>,
+    /// QPs that have ended.
+    dead: Wide<4>,
     faults: u64,
     counted: Vec<u8>,
     caused: Vec<u8>,
@@ -154,6 +159,7 @@ impl Bench {
             next_read: 0,
             open: Vec::new(),
             words: VecDeque::new(),
+            dead: Wide::ZERO,
             faults: 0,
             counted: Vec::new(),
             caused: Vec::new(),
@@ -332,6 +338,7 @@ impl Bench {
             hand_ready: hand,
             failed_ready: hand,
             tagr_rdata: self.tagr.rdata,
+            dead: self.dead,
         })?;
         if out.tagr_re {
             self.tagr.read(out.tagr_raddr);
@@ -349,8 +356,12 @@ impl Bench {
                 out.bank_wdata.to_bytes(&mut bank[out.bank_waddr as usize]);
             }
         }
-        if out.head_ready {
-            self.order.pop_front();
+        if out.head_ready
+            && let Some(head) = self.order.pop_front()
+        {
+            let dead = self.dead.0[usize::from(head.qp / 64)] >> (head.qp % 64) & 1 == 1;
+            let flight = self.flights.iter_mut().find(|f| f.seg == head);
+            flight.expect("on its way").dead = dead;
         }
         if out.ord_valid && ord {
             self.order.push_back(out.ord);
@@ -372,7 +383,7 @@ impl Bench {
             && let Some(seg) = self.seg.take()
         {
             let reads = reads(seg.laddr, seg.len).into();
-            self.flights.push_back(Flight { seg, reads, failed: None });
+            self.flights.push_back(Flight { seg, reads, failed: None, dead: false });
             self.taken += 1;
         }
         if out.bad_valid {
@@ -381,12 +392,14 @@ impl Bench {
         if out.failed_valid && hand {
             let flight = self.leave();
             assert_eq!(out.failed, flight.seg, "PCI-8: in its turn");
-            assert_eq!(Some(out.failed_reason), flight.failed, "PCI-8: the reason that came first");
+            let reason = flight.failed.or(flight.dead.then_some(0));
+            assert_eq!(Some(out.failed_reason), reason, "PCI-8: the reason that came first");
             self.failed += 1;
         }
         if out.hand_valid && hand {
             let flight = self.leave();
             assert_eq!(flight.failed, None, "a segment is handed on that has a fault");
+            assert!(!flight.dead, "QP-6: a segment is handed on whose QP has ended");
             assert_eq!(out.hand, flight.seg, "PCI-1: hand-off in issue order");
             self.handed += 1;
             assert_eq!(self.stored(&out.hand), self.host(&out.hand), "payload in the banks");
@@ -432,8 +445,8 @@ impl Bench {
                 break;
             }
         }
-        self.faults = faults;
         let out = self.clock(rng, pace, false)?;
+        self.faults = faults;
         assert!(self.flights.is_empty(), "every segment has its turn");
         assert_eq!(u32::from(out.tags_free), self.sizes.tags, "no tag is lost");
         assert_eq!(self.counted, self.caused, "PCI-8: each fault is counted once, in order");
@@ -463,7 +476,7 @@ fn pci_1_pci_5_banks_equal_host_memory_in_issue_order() -> Result<(), Mismatch> 
     Ok(())
 }
 
-/// The host misbehaves in each way: counted, the segment fails, tags come back, others go on.
+/// QP-6: QPs end meanwhile. The host misbehaves in each way: counted, the segment fails, tags come back, others go on.
 #[test]
 fn pci_8_faults_are_counted_and_free_their_tag() -> Result<(), Mismatch> {
     for (name, sizes, clocks) in builds() {
@@ -472,7 +485,10 @@ fn pci_8_faults_are_counted_and_free_their_tag() -> Result<(), Mismatch> {
         for (seed, pace) in (20..).zip(PACES) {
             let mut bench = Bench::new(&sizes, seed, &mut rng);
             bench.faults = 20;
-            for _ in 0..clocks {
+            for n in 0..clocks {
+                if n % 64 == 0 {
+                    bench.dead = Wide(std::array::from_fn(|_| rng.bits() & rng.bits()));
+                }
                 bench.clock(&mut rng, pace, true)?;
             }
             bench.drain(&mut rng, pace)?;
@@ -604,6 +620,7 @@ fn play(file: &str) -> Result<(), Mismatch> {
             hand_ready: row.bit("hand_ready"),
             failed_ready: row.bit("hand_ready"),
             tagr_rdata: tagr.rdata,
+            ..Inputs::default()
         })?;
         if out.tagr_re {
             tagr.read(out.tagr_raddr);

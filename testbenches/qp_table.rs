@@ -69,6 +69,8 @@ fn open_close_open() -> Result<(), Mismatch> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Side {
     open: bool,
+    /// In error, or being closed.
+    dead: bool,
     generation: u16,
     dest: u8,
     given: Psn,
@@ -91,18 +93,22 @@ struct Due {
     upd: bool,
     build: Option<(Qpn, bool, Qpn)>,
     qp: Option<Answer>,
+    /// Whether a mark holds, the QP and its group, and whether its slot is free.
+    end: Option<(bool, Qpn, u8, bool)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Answer {
     ok: bool,
     full: bool,
+    failed: bool,
     qpn: Qpn,
     group: u8,
     dest: u8,
     msn: u16,
     created: bool,
     closed: bool,
+    drain: bool,
 }
 
 /// The plain table.
@@ -139,7 +145,9 @@ impl Plain {
         let mut due = Due::default();
         if out.find_ready && i.find_valid {
             let side = self.side(i.find_qpn);
-            let found = side.filter(|s| self.ips[usize::from(s.dest)] == i.find_dest_ip);
+            let found = side.filter(|s| !s.dead && self.ips[usize::from(s.dest)] == i.find_dest_ip);
+            let bare = i.find_bare.then(|| self.sides[&i.find_qpn.slot()]);
+            let found = bare.or(found);
             self.count(if found.is_some() { "found" } else { "not found" });
             let slot = i.find_qpn.slot();
             due.find = Some(found.map_or((false, 0, Psn(0), Psn(0), 0), |s| {
@@ -163,6 +171,9 @@ impl Plain {
         if out.done_ready && i.done_valid {
             let side = self.sides.get_mut(&i.done_qp).expect("was open");
             side.done = side.done.wrapping_add(1);
+        }
+        if out.end_ready && i.end_valid {
+            due.end = Some(self.end(i));
         }
         if out.qp_ready && i.qp_valid {
             due.qp = match i.qp_op {
@@ -219,6 +230,10 @@ impl Plain {
             self.count("post refused");
             return Answer::default();
         };
+        if side.dead {
+            self.count("failed");
+            return Answer { failed: true, ..Answer::default() };
+        }
         self.sides.get_mut(&qpn.slot()).expect("open").posted = side.posted.wrapping_add(1);
         let group = self.group(qpn.slot(), dest);
         Answer { ok: true, qpn, group, dest, msn: side.posted, ..Answer::default() }
@@ -229,16 +244,42 @@ impl Plain {
             self.count("close of none refused");
             return Answer::default();
         };
-        if side.posted != side.done {
-            self.count("close with messages refused");
-            return Answer::default();
+        let (dest, group) = (side.dest, self.group(qpn.slot(), side.dest));
+        let answer = Answer { ok: true, qpn, group, dest, msn: side.posted, ..Answer::default() };
+        if side.posted != side.done || side.dead {
+            self.count("drained");
+            self.sides.get_mut(&qpn.slot()).expect("open").dead = true;
+            return Answer { drain: true, ..answer };
         }
         self.count("closed");
-        self.sides.get_mut(&qpn.slot()).expect("open").open = false;
-        self.closed.push_back(qpn.slot());
-        let (dest, group) = (side.dest, self.group(qpn.slot(), side.dest));
+        self.free(qpn.slot());
+        Answer { closed: true, ..answer }
+    }
+
+    fn free(&mut self, slot: u8) {
+        let side = self.sides.get_mut(&slot).expect("open");
+        (side.open, side.dead) = (false, false);
+        let dest = side.dest;
+        self.closed.push_back(slot);
+        let group = self.group(slot, dest);
         *self.groups.get_mut(&group).expect("has a QP") -= 1;
-        Answer { ok: true, qpn, group, dest, msn: side.posted, closed: true, ..Answer::default() }
+    }
+
+    /// QP-6: a mark holds once for an error, again for a close.
+    fn end(&mut self, i: &Inputs) -> (bool, Qpn, u8, bool) {
+        let slot = i.end_qp;
+        let side = self.sides[&slot];
+        let ok = side.open && (i.end_close || !side.dead);
+        if i.end_free {
+            self.count("freed");
+            self.free(slot);
+        } else if ok {
+            self.count("marked");
+            self.sides.get_mut(&slot).expect("open").dead = true;
+        } else {
+            self.count("not marked");
+        }
+        (ok, side.qpn(slot), self.group(slot, side.dest), i.end_free)
     }
 }
 
@@ -261,13 +302,21 @@ fn seen(out: &Outputs) -> Due {
         qp: out.qp_rsp_valid.then_some(Answer {
             ok: out.qp_rsp_ok,
             full: out.qp_rsp_full,
+            failed: out.qp_rsp_failed,
             qpn: out.qp_rsp_qpn,
             group: out.qp_rsp_group,
             dest: out.qp_rsp_dest,
             msn: out.qp_rsp_msn,
             created: out.created_valid,
             closed: out.closed_valid,
+            drain: out.drain_valid,
         }),
+        end: out.end_rsp_valid.then_some((
+            out.end_rsp_ok,
+            out.end_rsp_qpn,
+            out.end_rsp_group,
+            out.closed_valid,
+        )),
     }
 }
 
@@ -367,6 +416,8 @@ impl World {
         if !self.i.find_valid && self.rng.percent(arrive) {
             self.i.find_valid = true;
             self.i.find_qpn = self.number();
+            let opened = self.plain.sides.contains_key(&self.i.find_qpn.slot());
+            self.i.find_bare = opened && self.rng.percent(10);
             let dest = self.plain.sides.get(&self.i.find_qpn.slot()).map_or(0, |s| s.dest);
             let other = self.rng.percent(10);
             let dest = if other { self.rng.pick(&DESTS) } else { dest };
@@ -400,7 +451,20 @@ impl World {
                 self.i.done_qp = slot;
             }
         }
-        if !self.i.qp_valid && self.rng.percent(60) {
+        if !self.i.end_valid
+            && self.rng.percent(30)
+            && let Some(slot) = self.slot()
+        {
+            // A slot is freed once, while its QP is open and has ended; nobody else closes it then.
+            let side = self.plain.sides[&slot];
+            let closes = self.i.qp_valid && self.i.qp_op == CLOSE;
+            let dones = self.i.done_valid && self.i.done_qp == slot;
+            self.i.end_valid = true;
+            self.i.end_qp = slot;
+            self.i.end_close = self.rng.percent(30);
+            self.i.end_free = side.open && side.dead && !closes && !dones && self.rng.percent(90);
+        }
+        if !self.i.qp_valid && !(self.i.end_valid && self.i.end_free) && self.rng.percent(60) {
             self.i.qp_valid = true;
             self.i.qp_op = match self.rng.below(100) {
                 n if n < opens => OPEN,
@@ -418,8 +482,15 @@ impl World {
 
     /// A request is taken only if none was waiting that goes before it; a qp waits for two.
     fn order(&mut self, before: &Inputs, out: &Outputs) {
-        let waited = [before.find_valid, before.upd_valid, before.build_valid, before.done_valid];
-        let others = [out.find_ready, out.upd_ready, out.build_ready, out.done_ready];
+        let waited = [
+            before.find_valid,
+            before.upd_valid,
+            before.build_valid,
+            before.done_valid,
+            before.end_valid,
+        ];
+        let others =
+            [out.find_ready, out.upd_ready, out.build_ready, out.done_ready, out.end_ready];
         for (n, taken) in others.into_iter().enumerate() {
             assert!(!taken || waited[..n].iter().all(|w| !w), "order of choice");
             self.passed += u32::from(taken && before.qp_valid);
@@ -448,14 +519,24 @@ impl World {
         self.i.upd_valid &= !out.upd_ready;
         self.i.build_valid &= !out.build_ready;
         self.i.done_valid &= !out.done_ready;
+        self.i.end_valid &= !out.end_ready;
         self.i.qp_valid &= !out.qp_ready;
+        for word in 0..4 {
+            let slots = (0..64).filter(|bit| {
+                let slot = 64 * word + bit;
+                self.plain.sides.get(&(slot as u8)).is_some_and(|s| s.dead)
+            });
+            let dead = slots.fold(0, |bits, bit| bits | 1_u64 << bit);
+            assert_eq!(self.bench.pair.regs().dead.0[word], dead, "dead");
+        }
         Ok(())
     }
 
     /// A request is under way.
     fn busy(&self) -> bool {
         let i = &self.i;
-        let asked = i.find_valid | i.upd_valid | i.build_valid | i.done_valid | i.qp_valid;
+        let asked =
+            i.find_valid | i.upd_valid | i.build_valid | i.done_valid | i.end_valid | i.qp_valid;
         asked || self.due != Due::default() || self.plain.opening.is_some()
     }
 
@@ -488,14 +569,16 @@ fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
     }
     for what in ["found", "not found", "full", "reused", "wrapped", "group", "post refused"]
         .into_iter()
-        .chain(["close of none refused", "close with messages refused", "closed", "pressed"])
+        .chain(["close of none refused", "drained", "freed", "marked", "not marked", "failed"])
+        .into_iter()
+        .chain(["closed", "pressed"])
     {
         assert!(world.plain.counts.get(what).is_some_and(|n| *n > 3), "{what} is rare: {seed}");
     }
     Ok(())
 }
 
-/// QP-1, QP-5, SCH-1: every request against the plain table.
+/// QP-1, QP-5, QP-6, SCH-1: every request against the plain table.
 #[test]
 fn random_requests_agree() -> Result<(), Mismatch> {
     let reached = Reached::begin("qp_table");

@@ -135,6 +135,7 @@ struct Bench {
     due: Option<(Record, u64)>,
     without: u32,
     full: u32,
+    tossed: u32,
 }
 
 impl Bench {
@@ -152,6 +153,7 @@ impl Bench {
             due: None,
             without: 0,
             full: 0,
+            tossed: 0,
         };
         bench.start();
         bench
@@ -194,6 +196,10 @@ impl Bench {
             let fit: Vec<Packet> = live.iter().filter(|p| fit(p)).copied().collect();
             (!fit.is_empty()).then(|| fit[rng.below(fit.len() as u64) as usize])
         };
+        if !self.i.toss_valid && !self.taken.is_empty() && rng.percent(pace.build / 10) {
+            self.i.toss_valid = true;
+            self.i.toss_slot = self.taken.swap_remove(rng.below(self.taken.len() as u64) as usize);
+        }
         self.i.gone_valid = false;
         if rng.percent(pace.gone) {
             // Half of all frames are control frames, which have no slot.
@@ -212,6 +218,10 @@ impl Bench {
             && rng.percent(pace.retire)
             && let Some(p) = pick(rng, &self.live, &|p| !p.retired)
         {
+            // What is discarded never completes.
+            let completes =
+                self.i.final_valid && (self.i.final_qp, self.i.final_psn) == (p.qp, p.psn);
+            self.i.retire_discard = !completes && !p.complete && rng.percent(20);
             self.i.retire_valid = true;
             self.i.retire_qp = p.qp;
             self.i.retire_psn = p.psn;
@@ -219,6 +229,9 @@ impl Bench {
         if !self.i.final_valid
             && rng.percent(pace.complete)
             && let Some(p) = pick(rng, &self.live, &|p| p.record.last && !p.complete)
+            && !(self.i.retire_valid
+                && self.i.retire_discard
+                && (self.i.retire_qp, self.i.retire_psn) == (p.qp, p.psn))
         {
             self.i.final_valid = true;
             self.i.final_qp = p.qp;
@@ -232,7 +245,8 @@ impl Bench {
 
     fn clock(&mut self, pace: Pace) -> Result<(), Mismatch> {
         self.offer(pace);
-        let used = (self.taken.len() + self.live.len() + usize::from(self.i.build_valid)) as u16;
+        let built = usize::from(self.i.build_valid) + usize::from(self.i.toss_valid);
+        let used = (self.taken.len() + self.live.len() + built) as u16;
         let o = self.dut.clock(&mut self.i)?;
         let now = self.dut.pair.clocks();
         // One retire or final at most is under way.
@@ -280,14 +294,21 @@ impl Bench {
             packet.expect("in egress").gone = true;
         }
         if self.i.retire_valid && o.retire_ready {
+            let discard = self.i.retire_discard;
             let packet = self.packet(self.i.retire_qp, self.i.retire_psn);
             packet.retired = true;
+            packet.complete |= discard;
             self.due = Some((packet.record, now + 3));
             self.i.retire_valid = false;
         }
         if self.i.final_valid && o.final_ready {
             self.packet(self.i.final_qp, self.i.final_psn).complete = true;
             self.i.final_valid = false;
+        }
+        if self.i.toss_valid && o.toss_ready {
+            self.tossed += 1;
+            self.free.insert(self.i.toss_slot);
+            self.i.toss_valid = false;
         }
         let free = &mut self.free;
         self.live.retain(|p| !p.done() || !free.insert(p.slot));
@@ -304,7 +325,7 @@ const PACES: [Pace; 5] = [
     Pace { take: 100, build: 100, gone: 100, retire: 90, complete: 10 },
 ];
 
-/// PKT-6, SEG-5: no slot twice, none lost; both sizes, with a reset on the way.
+/// PKT-6, QP-6, SEG-5: no slot twice, none lost; both sizes, with a reset on the way.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("replay_store");
@@ -322,11 +343,12 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             wraps += bench.handed / sizes.slots;
         }
         assert!(bench.full > 10, "never full");
+        assert!(bench.tossed > 20, "{} tossed", bench.tossed);
         assert!(wraps > 2, "the memory of free slots never came round");
 
         // All end; then every slot is there once, and not one more.
         let drain = Pace { take: 0, build: 100, gone: 90, retire: 90, complete: 90 };
-        while !(bench.live.is_empty() && bench.taken.is_empty()) {
+        while !(bench.live.is_empty() && bench.taken.is_empty() && !bench.i.toss_valid) {
             bench.clock(drain)?;
         }
         bench.clock(drain)?;

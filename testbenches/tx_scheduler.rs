@@ -254,6 +254,7 @@ struct Seen {
     rejoins_stopped: u64,
     exact_fit: u64,
     wraps: u64,
+    drops: u64,
 }
 
 impl Bench {
@@ -414,6 +415,33 @@ impl Bench {
         };
     }
 
+    /// Ends a QP now and then, with what it has posted.
+    fn offer_drop(&mut self) {
+        if self.i.drop_valid || !self.rng.percent(1) {
+            return;
+        }
+        let open: Vec<u8> = self.reference.qps.keys().copied().collect();
+        if open.is_empty() {
+            return;
+        }
+        let qp = self.rng.pick(&open);
+        // qp_drain waits for a post.
+        if self.i.post_valid && self.i.post_qp == qp {
+            return;
+        }
+        self.i.drop_valid = true;
+        self.i.drop_qp = qp;
+        self.i.drop_group = self.reference.qps[&qp].group;
+    }
+
+    /// QP-6: what the QP has posted and not issued is forgotten.
+    fn take_drop(&mut self) {
+        let qp = self.reference.qps.get_mut(&self.i.drop_qp).expect("open");
+        self.seen.drops += u64::from(!qp.queue.is_empty());
+        self.free_msgs.extend(qp.queue.drain(..).map(|m| m.msg));
+        self.reference.changed(self.i.drop_group);
+    }
+
     /// Releases, returns and levels of this clock.
     fn drive(&mut self, all: bool) {
         let now = self.dut.pair.clocks();
@@ -487,6 +515,12 @@ impl Bench {
             assert_eq!(self.ends.pop_front(), Some((o.sent_qp, o.sent_msg, o.sent_psn)));
         }
         self.stalls(&o);
+        let regs = self.dut.pair.regs();
+        if state == State::Pick && regs.state == State::Idle && !regs.stall_tags {
+            // SCH-5: one that is not ready when its turn comes leaves the list.
+            let group = self.reference.list.pop_front().expect("a turn");
+            assert!(self.reference.turns(group).is_empty(), "clock {now}: {group} has work");
+        }
 
         if o.try_valid && self.i.try_ready {
             let flight = self.flight.entry(o.try_group).or_default();
@@ -507,6 +541,10 @@ impl Bench {
             self.take_ack();
             begins = true;
         }
+        if o.drop_ready {
+            self.take_drop();
+            begins = true;
+        }
         let left = &self.dut.pair.regs().starved;
         if state == State::Idle && *left != starved {
             let group = (0..left.len()).find(|n| left[*n] != starved[*n]).expect("one") as u8;
@@ -521,6 +559,7 @@ impl Bench {
         // A pass ends when no group is ready, in a clock without anything else to do, or stops.
         let quiet = state == State::Idle
             && !self.i.ack_valid
+            && !self.i.drop_valid
             && !self.i.post_valid
             && self.reference.list.is_empty();
         if quiet || ends == Some(Turn::Stop) {
@@ -534,6 +573,9 @@ impl Bench {
         }
         if o.ack_ready {
             self.i.ack_valid = false;
+        }
+        if o.drop_ready {
+            self.i.drop_valid = false;
         }
         Ok(())
     }
@@ -654,6 +696,7 @@ impl Bench {
         for _ in 0..clocks {
             self.offer_post();
             self.offer_ack(false);
+            self.offer_drop();
             self.clock(false)?;
         }
         Ok(())
@@ -667,7 +710,8 @@ impl Bench {
             let idle = self.reference.qps.values().all(|qp| qp.queue.is_empty())
                 && self.unacked.values().all(VecDeque::is_empty)
                 && self.ends.is_empty()
-                && !(self.i.post_valid || self.i.ack_valid || self.dut.pair.regs().passing);
+                && !(self.i.post_valid || self.i.ack_valid || self.i.drop_valid)
+                && !(self.dut.pair.regs().passing);
             if idle && clock > 50 {
                 assert_eq!(self.dut.pair.regs().count, 0);
                 assert_eq!(self.flight.values().sum::<u64>(), 0);
@@ -765,13 +809,13 @@ fn stops_and_stalls_end_differently() -> Result<(), Mismatch> {
     rows("tx_scheduler/stops_and_stalls.txt")
 }
 
-/// SEG-1, SEG-2, SEG-3, SEG-4, SEG-5, SCH-1, SCH-2, SCH-3, SCH-4, QP-3: groups or none,
+/// SEG-1, SEG-2, SEG-3, SEG-4, SEG-5, SCH-1, SCH-2, SCH-3, SCH-4, QP-3, QP-6: groups or none,
 /// back-pressure from none to heavy, both sizes.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     for (seed, ready) in [(1, 75), (2, 25), (3, 100)] {
         let case = Case { ready, groups: seed != 2, ..Case::PLAIN };
-        play(case, Sizes::DEFAULT, seed, 4_000)?;
+        assert!(play(case, Sizes::DEFAULT, seed, 4_000)?.drops > 3);
         play(Case { posts: 20, slots: 16, tags: 16, ..case }, Sizes::SMALL, seed, 4_000)?;
     }
     Ok(())

@@ -11,7 +11,8 @@ use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 const UNIT: u16 = 4156;
 
 /// Windows that a new group starts with: PKT-5's border, one packet, the profile's, none.
-const WINDOWS: [u32; 8] = [0, 4094, 4095, 4096, 4155, 4156, 4157, 108 * 4156];
+const WINDOWS: [u32; 10] =
+    [0, 4094, 4095, 4096, 4155, 4156, 4157, 2 * 4156 - 1, 2 * 4156 + 1, 108 * 4156];
 
 /// Bytes that a try brings in, beside those that reach a border.
 const BYTES: [u16; 5] = [60, 61, 4156, 8252, 1];
@@ -93,6 +94,7 @@ struct Sums {
     opened: bool,
     tight: u32,
     at_border: u32,
+    floors: u32,
 }
 
 impl Sums {
@@ -113,6 +115,18 @@ impl Sums {
         } else if i.sub_valid && o.sub_ready {
             self.groups.get_mut(&i.sub_group).expect("open").1 -= i64::from(i.sub_bytes);
             i.sub_valid = false;
+        } else if i.lose_valid && o.lose_ready {
+            let (cwnd, flight) = self.groups.get_mut(&i.lose_group).expect("open");
+            *flight -= i64::from(i.lose_bytes);
+            let unit = i64::from(i.cfg_unit);
+            if i.lose_shrink && *cwnd > unit {
+                self.floors += u32::from(*cwnd < 2 * unit);
+                *cwnd = (*cwnd - unit).max(unit);
+            }
+            i.lose_valid = false;
+        } else if i.toss_valid && o.toss_ready {
+            self.groups.get_mut(&i.toss_group).expect("open").1 -= i64::from(i.toss_bytes);
+            i.toss_valid = false;
         } else if i.query_valid && o.query_ready {
             let (cwnd, flight) = self.groups[&i.query_group];
             let tight = cwnd - flight < i64::from(i.cfg_unit) || cwnd < 4095;
@@ -147,6 +161,8 @@ fn offer(i: &mut Inputs, sums: &Sums, rng: &mut Rng, sizes: &Sizes) {
         // A group that is opened again has nothing in flight, and nobody asks for it meanwhile.
         let asked = [
             (i.sub_valid, i.sub_group),
+            (i.lose_valid, i.lose_group),
+            (i.toss_valid, i.toss_group),
             (i.query_valid, i.query_group),
             (i.try_valid, i.try_group),
         ];
@@ -159,14 +175,7 @@ fn offer(i: &mut Inputs, sums: &Sums, rng: &mut Rng, sizes: &Sizes) {
     if groups.is_empty() {
         return;
     }
-    if !i.sub_valid && rng.percent(40) {
-        i.sub_group = rng.pick(&groups);
-        let flight = sums.groups[&i.sub_group].1;
-        let bytes = [1, 61, 4156, flight, flight - 1];
-        let bytes = rng.pick(&bytes).min(16_383);
-        i.sub_valid = (1..=flight).contains(&bytes);
-        i.sub_bytes = u16::try_from(bytes).unwrap_or(0);
-    }
+    offer_leaving(i, sums, rng, &groups);
     if !i.query_valid && rng.percent(30) {
         i.query_valid = true;
         i.query_group = rng.pick(&groups);
@@ -185,10 +194,41 @@ fn offer(i: &mut Inputs, sums: &Sums, rng: &mut Rng, sizes: &Sizes) {
     }
 }
 
+/// What leaves flight is in flight, whoever else asks for bytes of the same group.
+fn offer_leaving(i: &mut Inputs, sums: &Sums, rng: &mut Rng, groups: &[u8]) {
+    for who in 0..3 {
+        let asked = [
+            (i.sub_valid, i.sub_group, i.sub_bytes),
+            (i.lose_valid, i.lose_group, i.lose_bytes),
+            (i.toss_valid, i.toss_group, i.toss_bytes),
+        ];
+        if asked[who].0 || !rng.percent(20) {
+            continue;
+        }
+        let group = rng.pick(groups);
+        let asked = asked.iter().filter(|(valid, of, _)| *valid && *of == group);
+        let flight = sums.groups[&group].1 - asked.map(|a| i64::from(a.2)).sum::<i64>();
+        let bytes = rng.pick(&[1, 61, 4156, flight, flight - 1]).min(16_383);
+        if !(1..=flight).contains(&bytes) {
+            continue;
+        }
+        let bytes = u16::try_from(bytes).unwrap_or(0);
+        match who {
+            0 => (i.sub_valid, i.sub_group, i.sub_bytes) = (true, group, bytes),
+            1 => {
+                (i.lose_valid, i.lose_group, i.lose_bytes) = (true, group, bytes);
+                i.lose_shrink = rng.percent(50);
+            }
+            _ => (i.toss_valid, i.toss_group, i.toss_bytes) = (true, group, bytes),
+        }
+    }
+}
+
 /// SEG-3, CC-1, PKT-5, section 16's order; both sizes, with a reset on the way.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("window");
+    let mut floors = 0;
     let small = Sizes::SMALL;
     for (seed, sizes, unit) in [(1, small, UNIT), (2, Sizes::DEFAULT, UNIT), (3, small, 61)] {
         let mut rng = Rng::new(seed, "window");
@@ -208,7 +248,9 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             sums.check(&mut i, &o);
         }
         assert!(sums.tight > 500 && sums.at_border > 100, "{} {}", sums.tight, sums.at_border);
+        floors += sums.floors;
     }
+    assert!(floors > 10, "{floors} windows came down to a unit");
     reached.check();
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use rtl_model::image::{Field, Image, Writer, image_words};
-use rtl_model::nic::{Nic, Places};
+use rtl_model::image::{Changes, Field, Image, Writer, image_words};
+use rtl_model::nic::{self, Nic, Place, Places};
 use rtl_model::sizes::Sizes;
 use thiserror::Error;
 use verilated::{
@@ -88,13 +88,22 @@ pub struct NicMismatch {
     pub rtl: String,
 }
 
+/// Clocks that the golden side is ahead of the RTL at most. Each RTL then follows through all of
+/// them at once: its code and state stay in the caches meanwhile.
+const GROUP: u64 = 32;
+
 /// One NIC's RTL.
 pub struct NicRtl {
     /// The instance.
     pub rtl: Rtl,
     places: Places,
-    inputs: Vec<u32>,
-    /// The image that the RTL must show.
+    /// What it must show in the clocks that it has not followed yet.
+    log: Changes,
+    /// The inputs last logged.
+    fed: Option<nic::Inputs>,
+    /// The part of a log that is the inputs, and its words.
+    inputs: (usize, usize),
+    /// The image that the RTL must show, as `look` has left it.
     pub expected: Vec<u32>,
 }
 
@@ -103,9 +112,9 @@ impl NicRtl {
     ///
     /// # Errors
     /// When the library does not load, or the two sides do not match.
-    pub fn new(built: &Built, nic: &mut Nic, start: Start) -> Result<Self, CheckError> {
+    pub fn new(built: &Built, nic: &Nic, start: Start) -> Result<Self, CheckError> {
         let mut new = Self::unset(built, nic, start)?;
-        let idle = vec![0; new.inputs.len()];
+        let idle = vec![0; new.inputs.1];
         new.rtl.reset(true);
         new.rtl.settle(&idle)?;
         new.rtl.reset(false);
@@ -114,7 +123,6 @@ impl NicRtl {
         new.load_memories(nic)?;
         // The read registers of memories have no reset; all else keeps what the reset made of it.
         let mut image = new.rtl.read();
-        new.write_expected(nic, true);
         for place in &new.rtl.layout().places {
             let instance = &new.rtl.layout().instances[place.instance];
             if place.kind == Kind::Register && instance.has_rdata {
@@ -130,9 +138,8 @@ impl NicRtl {
     ///
     /// # Errors
     /// As `new`.
-    pub fn loaded(built: &Built, nic: &mut Nic) -> Result<Self, CheckError> {
+    pub fn loaded(built: &Built, nic: &Nic) -> Result<Self, CheckError> {
         let mut new = Self::unset(built, nic, Start::Random(1))?;
-        new.write_expected(nic, true);
         new.rtl.load(&new.expected)?;
         new.load_memories(nic)?;
         Ok(new)
@@ -140,13 +147,17 @@ impl NicRtl {
 
     fn unset(built: &Built, nic: &Nic, start: Start) -> Result<Self, CheckError> {
         let layout = built.layout();
-        let places = places(layout, nic)?;
-        Ok(Self {
+        let mut new = Self {
             rtl: Rtl::new(built, start)?,
-            places,
-            inputs: vec![0; layout.input_words],
+            places: places(layout, nic)?,
+            log: Changes::default(),
+            fed: None,
+            inputs: (2 * layout.instances.len(), layout.input_words),
             expected: vec![0; layout.expected_words],
-        })
+        };
+        nic.write_image(&new.places, &mut new.expected);
+        new.rtl.expect(&new.expected)?;
+        Ok(new)
     }
 
     fn load_memories(&mut self, nic: &Nic) -> Result<(), CheckError> {
@@ -165,8 +176,21 @@ impl NicRtl {
         Ok(self.rtl.load_memory(index, words)?)
     }
 
-    fn write_expected(&mut self, nic: &mut Nic, all: bool) {
-        nic.write_image(&self.places, &mut self.expected, all);
+    /// Logs a clock that the golden side has settled.
+    fn note(&mut self, node: &mut Node) {
+        self.log.clock();
+        if self.fed != Some(node.inputs) {
+            self.fed = Some(node.inputs);
+            self.log.part(self.inputs.0, self.inputs.1, |out| node.inputs.write(out));
+        }
+        node.nic.write_changes(&self.places, &mut self.log);
+    }
+
+    /// Takes the clocks of the log: the first with a difference, if there is one.
+    fn follow(&mut self) -> Result<Option<(usize, Difference)>, RtlError> {
+        let found = self.rtl.follow(&self.log);
+        self.log.clear();
+        found
     }
 
     /// Compares, and if all are equal gives the rising edge.
@@ -174,30 +198,25 @@ impl NicRtl {
     /// # Errors
     /// When an assertion of the RTL fails.
     pub fn step(&mut self, node: &mut Node) -> Result<Option<Difference>, RtlError> {
-        self.show(node);
-        self.rtl.step(&self.inputs, &self.expected)
-    }
-
-    fn show(&mut self, node: &mut Node) {
-        node.nic.write_image(&self.places, &mut self.expected, false);
-        node.inputs.write(&mut Writer::new(&mut self.inputs));
+        self.note(node);
+        Ok(self.follow()?.map(|(_, difference)| difference))
     }
 
     /// Sets the clock's inputs and evaluates, without a compare or an edge.
     ///
     /// # Errors
     /// When an assertion of the RTL fails.
-    pub fn look(&mut self, node: &mut Node) -> Result<(), RtlError> {
-        self.show(node);
-        self.rtl.settle(&self.inputs)
+    pub fn look(&mut self, node: &Node) -> Result<(), RtlError> {
+        node.nic.write_image(&self.places, &mut self.expected);
+        self.rtl.settle(&input_words(node))
     }
 
     /// The rising edge, without a compare.
     ///
     /// # Errors
     /// When an assertion of the RTL fails.
-    pub fn edge(&mut self) -> Result<(), RtlError> {
-        self.rtl.step_bare(&self.inputs)
+    pub fn edge(&mut self, node: &Node) -> Result<(), RtlError> {
+        self.rtl.step_bare(&input_words(node))
     }
 
     /// Whole memories that differ: name, first word, both values.
@@ -258,13 +277,22 @@ fn places(layout: &Layout, nic: &Nic) -> Result<Places, CheckError> {
                 failed.get_or_insert(format!("{name}: {kind} {what}"));
             }
         }
-        places.0.push((instance.offset, instance.regs_offset()));
-        debug_assert_eq!(image_words(&regs.fields()), image_words(&instance.regs));
+        places.0.push(Place {
+            instance: at,
+            outputs: (instance.offset, instance.output_words()),
+            regs: (instance.regs_offset(), instance.reg_words()),
+        });
     });
     if let Some(at) = seen.iter().position(|s| !s) {
         failed.get_or_insert(format!("the model has no instance {}", layout.instances[at].path));
     }
     failed.map_or(Ok(places), |what| Err(CheckError::Layout(what)))
+}
+
+fn input_words(node: &Node) -> Vec<u32> {
+    let mut words = vec![0; image_words(&node.inputs.fields())];
+    node.inputs.write(&mut Writer::new(&mut words));
+    words
 }
 
 fn last(path: &str) -> &str {
@@ -298,10 +326,10 @@ impl Checked {
     ///
     /// # Errors
     /// When the RTL does not load or match.
-    pub fn new(mut world: World, built: &Built) -> Result<Self, CheckError> {
+    pub fn new(world: World, built: &Built) -> Result<Self, CheckError> {
         let seed = world.settings.seed as u32;
-        let rtl = world.nodes.iter_mut().enumerate().map(|(n, node)| {
-            NicRtl::new(built, &mut node.nic, Start::Random(seed.wrapping_add(n as u32)))
+        let rtl = world.nodes.iter().enumerate().map(|(n, node)| {
+            NicRtl::new(built, &node.nic, Start::Random(seed.wrapping_add(n as u32)))
         });
         let rtl = rtl.collect::<Result<_, _>>()?;
         Ok(Self { world, rtl })
@@ -311,8 +339,8 @@ impl Checked {
     ///
     /// # Errors
     /// As `new`.
-    pub fn resume(mut world: World, built: &Built) -> Result<Self, CheckError> {
-        let rtl = world.nodes.iter_mut().map(|node| NicRtl::loaded(built, &mut node.nic));
+    pub fn resume(world: World, built: &Built) -> Result<Self, CheckError> {
+        let rtl = world.nodes.iter().map(|node| NicRtl::loaded(built, &node.nic));
         let rtl = rtl.collect::<Result<_, _>>()?;
         Ok(Self { world, rtl })
     }
@@ -332,19 +360,66 @@ impl Checked {
     pub fn step_with(
         &mut self,
         sink: &mut impl Sink,
-        look: impl FnOnce(&World),
+        mut look: impl FnMut(&World),
     ) -> Result<(), Stop> {
-        self.world.settle(sink);
-        look(&self.world);
-        let clock = self.world.clock;
-        for (n, (node, rtl)) in self.world.nodes.iter_mut().zip(&mut self.rtl).enumerate() {
-            match rtl.step(node) {
-                Ok(None) => {}
-                Ok(Some(d)) => return Err(Stop::Differs(Box::new(rtl.describe(clock, n, &d)))),
-                Err(e) => return Err(Stop::Assertion(n, e)),
+        self.group(1, sink, &mut look)
+    }
+
+    /// Many clocks in lockstep, with a look at the world before each edge. When it stops, the
+    /// world has gone on to the end of a group of clocks, the RTL has not.
+    ///
+    /// # Errors
+    /// At the first clock with a difference or a failed assertion.
+    pub fn run(
+        &mut self,
+        clocks: u64,
+        sink: &mut impl Sink,
+        mut look: impl FnMut(&World),
+    ) -> Result<(), Stop> {
+        let mut left = clocks;
+        while left > 0 {
+            let now = left.min(GROUP);
+            self.group(now, sink, &mut look)?;
+            left -= now;
+        }
+        Ok(())
+    }
+
+    /// The golden side takes all clocks; then each RTL does.
+    fn group(
+        &mut self,
+        clocks: u64,
+        sink: &mut impl Sink,
+        look: &mut impl FnMut(&World),
+    ) -> Result<(), Stop> {
+        let first = self.world.clock;
+        for _ in 0..clocks {
+            self.world.settle(sink);
+            look(&self.world);
+            for (node, rtl) in self.world.nodes.iter_mut().zip(&mut self.rtl) {
+                rtl.note(node);
+            }
+            self.world.edge();
+        }
+        let mut stop: Option<(u64, Stop)> = None;
+        for (n, rtl) in self.rtl.iter_mut().enumerate() {
+            let from = rtl.rtl.clocks();
+            let (clock, found) = match rtl.follow() {
+                Ok(None) => continue,
+                Ok(Some((at, d))) => {
+                    let clock = first + at as u64;
+                    (clock, Stop::Differs(Box::new(rtl.describe(clock, n, &d))))
+                }
+                Err(e) => {
+                    let at =
+                        if let RtlError::Assertion { clock, .. } = &e { clock - from } else { 0 };
+                    (first + at, Stop::Assertion(n, e))
+                }
+            };
+            if stop.as_ref().is_none_or(|(earliest, _)| clock < *earliest) {
+                stop = Some((clock, found));
             }
         }
-        self.world.edge();
-        Ok(())
+        stop.map_or(Ok(()), |(_, stop)| Err(stop))
     }
 }

@@ -45,7 +45,7 @@ pub fn diagnose(
 ) -> Result<String, DiagnoseError> {
     let from = mismatch.clock.saturating_sub(BEFORE);
     let mut world = world_at(settings, from);
-    let mut rtl = NicRtl::loaded(built, &mut world.nodes[mismatch.nic].nic)?;
+    let mut rtl = NicRtl::loaded(built, &world.nodes[mismatch.nic].nic)?;
     let layout = built.layout();
     let name = &settings.nics[mismatch.nic].name;
     let mut file = waves.map(|path| Waves::new(path, name, layout)).transpose()?;
@@ -54,7 +54,7 @@ pub fn diagnose(
     let mut seen = false;
     for clock in from..=mismatch.clock + AFTER {
         world.settle(&mut Nowhere);
-        let node = &mut world.nodes[mismatch.nic];
+        let node = &world.nodes[mismatch.nic];
         rtl.look(node).map_err(CheckError::from)?;
         if let (Some(history), Some(i)) = (&mut history, instance)
             && clock <= mismatch.clock
@@ -67,7 +67,7 @@ pub fn diagnose(
         if let Some(file) = &mut file {
             file.clock(clock, &rtl.expected, &shown)?;
         }
-        rtl.edge().map_err(CheckError::from)?;
+        rtl.edge(node).map_err(CheckError::from)?;
         world.edge();
     }
     file.map_or(Ok(()), Waves::finish)?;

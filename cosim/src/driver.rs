@@ -42,6 +42,8 @@ pub struct MessageState {
     pub done: [Option<u64>; 3],
     /// The refusal, where there was one.
     pub refused: Option<u8>,
+    /// The clock in which its QP went into error: it never completes.
+    pub failed: Option<u64>,
 }
 
 /// What a host shall do now.
@@ -98,6 +100,8 @@ pub struct Driver {
     learned: BTreeMap<(usize, Qpn), Qpn>,
     /// Messages posted and not complete, by (sender's index, QP number).
     live: BTreeMap<(usize, Qpn), BTreeSet<usize>>,
+    /// Messages that the NIC has taken and not completed, by (sender's index, QP number).
+    carried: BTreeMap<(usize, Qpn), BTreeSet<usize>>,
     /// Messages complete at the sender whose receive completion is not matched yet.
     unmatched: BTreeSet<usize>,
     /// Receive completions by (receiver's index, its QP number), not yet matched to a message.
@@ -142,6 +146,7 @@ impl Driver {
             closes: BTreeMap::new(),
             learned: BTreeMap::new(),
             live: BTreeMap::new(),
+            carried: BTreeMap::new(),
             unmatched: BTreeSet::new(),
             arrived: BTreeMap::new(),
             seed: settings.seed,
@@ -212,6 +217,7 @@ impl Driver {
             qpn: share,
             done: [None; 3],
             refused: None,
+            failed: None,
         });
         if let Some(qpn) = share {
             self.live.entry((s.from, qpn)).or_default().insert(id);
@@ -306,10 +312,47 @@ impl Driver {
         }
     }
 
+    /// The NIC has taken a message: its QP is known.
+    pub fn taken(&mut self, nic: usize, qpn: Qpn, cookie: u64) {
+        let Some(id) = (cookie as usize).checked_sub(1) else { return };
+        if id < self.messages.len() && self.messages[id].done[1].is_none() {
+            self.carried.entry((nic, qpn)).or_default().insert(id);
+        }
+    }
+
+    /// A QP has gone into error: what it carries never completes. The sender's side is closed as
+    /// after a completion, and the receiver's once what did arrive is matched.
+    pub fn qp_failed(&mut self, clock: u64, nic: usize, qpn: Qpn, close_delay: u64) {
+        let failed = self.carried.remove(&(nic, qpn)).unwrap_or_default();
+        self.live.remove(&(nic, qpn));
+        for id in &failed {
+            let message = &mut self.messages[*id];
+            message.failed = Some(clock);
+            message.qpn = Some(qpn);
+            let plan = &mut self.plans[message.entry];
+            plan.open -= 1;
+            if plan.shared == Some(qpn) || plan.shared.is_none() {
+                (plan.shared, plan.asked) = (None, false);
+            }
+        }
+        let due = clock + close_delay;
+        self.closes.entry(due).or_default().push((nic, Wqe::close_sender(qpn)));
+        if let (Some(id), Some(receivers)) =
+            (failed.first(), self.learned.get(&(nic, qpn)).copied())
+            && !self.waits_for_receiver(nic, qpn)
+        {
+            let to = self.messages[*id].to;
+            self.close_receiver(due, nic, qpn, to, receivers);
+        }
+    }
+
     fn completed(&mut self, clock: u64, entry: &CqeEntry, close_delay: u64) {
         let Some(id) = self.message(entry) else { return };
         self.messages[id].done[1] = Some(clock);
         self.messages[id].qpn = Some(entry.qpn);
+        if let Some(carried) = self.carried.get_mut(&(self.messages[id].from, entry.qpn)) {
+            carried.remove(&id);
+        }
         self.unmatched.insert(id);
         self.retire(clock + close_delay, id, entry.qpn);
     }

@@ -1,10 +1,11 @@
 //! What a run tells its recorders.
 
 use rtl_model::nic::Nic;
-use rtl_model::types::{Cqe, Drop, Refuse};
+use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
+use crate::switch::Act;
 
 /// An event of one NIC, in the clock in which its block shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,13 @@ pub enum Event {
         qpn: u32,
         /// True for the sender's side.
         sender: bool,
+    },
+    /// A QP is in error (QP-6).
+    QpError {
+        /// Its number at this NIC.
+        qpn: u32,
+        /// Why.
+        why: Why,
     },
     /// A message was posted (QP-2).
     Posted {
@@ -108,6 +116,8 @@ pub enum Event {
         /// Bytes.
         len: u32,
     },
+    /// The switch did something to a frame of this NIC, or sent it a pause.
+    Switch(Act),
 }
 
 /// Takes events as they come: clock, index of the NIC, event.
@@ -147,6 +157,9 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     if table.closed_valid {
         see(Event::QpClosed { qpn: table.closed_qpn.0, sender: true });
+    }
+    if o.qp_drain.error_valid {
+        see(Event::QpError { qpn: o.qp_drain.error_qpn.0, why: o.qp_drain.error_why });
     }
     let bell = &o.doorbell;
     if bell.post_sched_valid && nic.i.doorbell.post_sched_ready {

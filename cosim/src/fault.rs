@@ -1,7 +1,6 @@
 //! What hosts and the network do that they should not, drawn from the seed.
 
-use rtl_model::fcs;
-use rtl_model::header::{IP_UDP, PFC_MAC, PFC_OPCODE, UDP_PORT, ip_sum};
+use rtl_model::header::{IP_UDP, UDP_PORT, ip_sum};
 use rtl_model::host_interface::{DOORBELL_PAGE, OP_WRITE, Wqe};
 use rtl_model::rng::Rng;
 use rtl_model::types::Qpn;
@@ -11,6 +10,8 @@ use crate::driver::BAR;
 use crate::host::Spoil;
 use crate::scenario::FaultKind;
 use crate::settings::{FaultSettings, Settings};
+use crate::switch::Switch;
+use crate::switch::frame::{self, sealed};
 use crate::tlp::Header;
 use crate::world::{Node, ip, mac};
 
@@ -68,7 +69,7 @@ impl Faults {
     }
 
     /// Does what is due in `clock`.
-    pub fn step(&mut self, clock: u64, boot: u64, nodes: &mut [Node]) {
+    pub fn step(&mut self, clock: u64, boot: u64, nodes: &mut [Node], switch: &mut Switch) {
         for entry in &mut self.entries {
             let s = &entry.settings;
             if entry.done < s.count && clock >= boot + s.at + entry.done * GAP {
@@ -76,7 +77,7 @@ impl Faults {
                 let node = &mut nodes[s.nic];
                 let n = entry.done;
                 entry.done += 1;
-                entry.act(kind, n, clock, node);
+                entry.act(kind, n, clock, node, switch);
             }
         }
     }
@@ -84,14 +85,15 @@ impl Faults {
 
 impl Entry {
     /// The n-th fault; lengths run through 0 to 200 so that each occurs.
-    fn act(&mut self, kind: FaultKind, n: u64, clock: u64, node: &mut Node) {
+    fn act(&mut self, kind: FaultKind, n: u64, clock: u64, node: &mut Node, switch: &mut Switch) {
+        let nic = self.settings.nic;
         let mut bytes = vec![0; (n % (LONGEST + 1)) as usize];
         self.rng.fill(&mut bytes);
         match kind {
-            FaultKind::GarbageFrames => node.wire.stray(bytes),
+            FaultKind::GarbageFrames => switch.inject(clock, nic, bytes),
             FaultKind::NearMisses => {
                 let frame = self.near_miss(n);
-                node.wire.stray(frame);
+                switch.inject(clock, nic, frame);
             }
             FaultKind::GarbageTlps => {
                 bytes.resize(bytes.len().div_ceil(4) * 4, 0);
@@ -194,7 +196,7 @@ impl Entry {
                 f = self.packet(0xca, &[0; 4]);
                 f[15] = 12 << 2; // trimmed
             }
-            14 => return Self::pfc(),
+            14 => return frame::pause(1, &[0xffff, 0, 0, 0, 0, 0, 0, 0]),
             _ => {
                 // The sender's number of a QP of its own, and a PSN that is far out of its window.
                 let slot = self.frame.last_slot.to_be_bytes();
@@ -233,16 +235,6 @@ impl Entry {
         f.extend(rest);
         f
     }
-
-    /// A pause of class 0, which this version counts and passes over.
-    fn pfc() -> Vec<u8> {
-        let mut f = PFC_MAC.to_be_bytes()[2..].to_vec();
-        f.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08]);
-        f.extend(PFC_OPCODE.to_be_bytes());
-        f.extend([0, 1, 0xff, 0xff]);
-        f.resize(60, 0);
-        sealed(f)
-    }
 }
 
 /// How the next read is answered.
@@ -259,11 +251,4 @@ fn spoil(kind: FaultKind) -> Option<Spoil> {
         FaultKind::LostCompletion => Some(Spoil::Lost),
         _ => None,
     }
-}
-
-/// The bytes with their FCS.
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let fcs = !fcs::after(fcs::INIT, &bytes);
-    bytes.extend(fcs.to_le_bytes());
-    bytes
 }

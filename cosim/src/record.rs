@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use crate::event::{Event, Sink};
 use crate::host::{LinkEvent, Moment};
+use crate::switch::Act;
 use crate::world::World;
 
 /// Moments that `result.json` lists, from the first on.
@@ -86,6 +87,8 @@ pub struct NicCounts {
     pub failed_reads: BTreeMap<u8, u64>,
     /// Beats from the host without room in the receive buffer (PCI-4).
     pub overruns: u64,
+    /// QPs put in error (QP-6), by what did it.
+    pub qp_errors: BTreeMap<String, u64>,
     /// Duplicates.
     pub duplicates: u64,
     /// Turns refused for want of replay slots (SEG-5).
@@ -94,6 +97,9 @@ pub struct NicCounts {
     pub tag_stalls: u64,
     /// Completions by kind.
     pub completions: BTreeMap<&'static str, u64>,
+    /// What the switch did to this NIC's frames, and pauses that it sent to it: deed and kind.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub switch: BTreeMap<String, u64>,
 }
 
 /// The kind of a frame by its opcode, for tables.
@@ -121,6 +127,7 @@ pub struct Recorder {
     /// The first exact ends.
     pub moments: Vec<Timed>,
     events: Option<BufWriter<File>>,
+    switch: Option<BufWriter<File>>,
     frames: Option<PcapNgWriter<BufWriter<File>>>,
     folder: Option<PathBuf>,
     failed: Option<RecordError>,
@@ -140,6 +147,7 @@ impl Recorder {
             boot: world.boot,
             moments: Vec::new(),
             events: None,
+            switch: None,
             frames: None,
             folder: folder.map(Path::to_owned),
             failed: None,
@@ -154,6 +162,11 @@ impl Recorder {
             let mut events = BufWriter::new(File::create(&path).map_err(at(&path))?);
             writeln!(events, "clock,time_ns,nic,event,qpn,msn,peer,bytes").map_err(at(&path))?;
             recorder.events = Some(events);
+            let path = folder.join("switch.csv");
+            let mut switch = BufWriter::new(File::create(&path).map_err(at(&path))?);
+            let heading = "clock,time_ns,from,to,rule,action,kind,psn,message,bytes";
+            writeln!(switch, "{heading}").map_err(at(&path))?;
+            recorder.switch = Some(switch);
             recorder.open_frames(&folder.join("frames.pcapng"))?;
         }
         Ok(recorder)
@@ -193,7 +206,10 @@ impl Recorder {
         let text = serde_json::to_string_pretty(result).unwrap_or_default();
         let at = |source| RecordError { path: path.clone(), source };
         fs::write(&path, text + "\n").map_err(at)?;
-        self.events.as_mut().map_or(Ok(()), Write::flush).map_err(at)
+        for file in [&mut self.events, &mut self.switch].into_iter().flatten() {
+            file.flush().map_err(at)?;
+        }
+        Ok(())
     }
 
     fn row(&mut self, clock: u64, nic: usize, event: &str, rest: std::fmt::Arguments<'_>) {
@@ -201,6 +217,26 @@ impl Recorder {
             let name = &self.names[nic];
             if let Err(source) = writeln!(file, "{clock},{clock},{name},{event},{rest}") {
                 self.failed.get_or_insert(RecordError { path: "events.csv".into(), source });
+            }
+        }
+    }
+
+    /// One line of `switch.csv`; a queue's deed has no rule.
+    fn switched(&mut self, clock: u64, act: &Act) {
+        let (what, kind) = (act.what.name(), act.seen.kind.name());
+        *self.counts[act.from].switch.entry(format!("{what} {kind}")).or_default() += 1;
+        if let Some(file) = &mut self.switch {
+            let text = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+            let (rule, message) = (act.rule.map(|r| r as u64), act.seen.message.map(u64::from));
+            let (from, to) = (&self.names[act.from], &self.names[act.to]);
+            let (rule, message) = (text(rule), text(message));
+            let (psn, bytes) = (act.seen.psn, act.bytes);
+            let row = writeln!(
+                file,
+                "{clock},{clock},{from},{to},{rule},{what},{kind},{psn},{message},{bytes}"
+            );
+            if let Err(source) = row {
+                self.failed.get_or_insert(RecordError { path: "switch.csv".into(), source });
             }
         }
     }
@@ -275,6 +311,10 @@ impl Sink for Recorder {
             Event::QpClosed { qpn, .. } => {
                 self.row(clock, nic, "QP_CLOSED", format_args!("{qpn:#08x},,,"));
             }
+            Event::QpError { qpn, why } => {
+                *counts.qp_errors.entry(format!("{why:?}")).or_default() += 1;
+                self.row(clock, nic, "QP_ERROR", format_args!("{qpn:#08x},,,"));
+            }
             Event::Posted { qpn, msn, bytes, dest } => {
                 let rest = format_args!("{qpn:#08x},{msn},{dest},{bytes}");
                 self.row(clock, nic, "MESSAGE_POSTED", rest);
@@ -306,6 +346,7 @@ impl Sink for Recorder {
                 counts.frames_arrived += 1;
                 counts.bytes_arrived += u64::from(*len);
             }
+            Event::Switch(act) => self.switched(clock, act),
         }
     }
 }

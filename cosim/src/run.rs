@@ -4,16 +4,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rtl_model::image::{Image, Writer, image_words};
-use rtl_model::types::BYTE_UNITS;
 use serde::Serialize;
 use verilated::{Built, Compare, Layout, Rtl};
 
 use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, build_nic};
 use crate::event::{Nowhere, Sink};
-use crate::host::Traffic;
-use crate::record::{NicCounts, Recorder, Timed, exact_ratio};
+use crate::pcie::PcieStats;
+use crate::record::{NicCounts, Recorder, Timed};
 use crate::settings::Settings;
-use crate::world::{Node, PcieBuffers, State, World};
+use crate::world::{State, World};
 
 /// Clocks between two looks at the progress bar and at whether all is done.
 const BATCH: u64 = 1_024;
@@ -95,52 +94,15 @@ pub struct MessageResult {
     pub refused: Option<u8>,
 }
 
-/// One direction of a PCIe link.
-#[derive(Clone, Debug, Serialize)]
-pub struct PcieDirection {
-    /// Transfers.
-    pub transfers: u64,
-    /// Payload bytes.
-    pub payload_bytes: u64,
-    /// Bytes of time on the link: payload and overhead.
-    pub link_bytes: u64,
-    /// Time for which the link was busy, an exact number of ns.
-    pub busy_ns: String,
-}
-
-impl PcieDirection {
-    fn of(traffic: &Traffic, rate: u64) -> Self {
-        let units = u128::from(traffic.link_bytes) * u128::from(BYTE_UNITS);
-        Self {
-            transfers: traffic.transfers,
-            payload_bytes: traffic.payload_bytes,
-            link_bytes: traffic.link_bytes,
-            busy_ns: exact_ratio(units, rate.into()),
-        }
-    }
-}
-
-/// The PCIe link of one NIC: `pcie-stats`.
-#[derive(Clone, Debug, Serialize)]
-pub struct PcieStats {
-    /// NIC to host.
-    pub to_host: PcieDirection,
-    /// Host to NIC.
-    pub to_nic: PcieDirection,
-    /// The most that each buffer has held, in units of 16 B.
-    pub most: PcieBuffers,
-}
-
-impl PcieStats {
-    /// What a NIC's link has carried so far.
-    pub fn of(node: &Node) -> Self {
-        let (host, config) = (&node.host, &node.host.config);
-        Self {
-            to_host: PcieDirection::of(&host.counts.from_nic, config.nic_rate),
-            to_nic: PcieDirection::of(&host.transmit.sent, config.rate),
-            most: node.pcie_most,
-        }
-    }
+/// What came of a rule of the switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleResult {
+    /// What it does.
+    pub action: &'static str,
+    /// Frames that it means.
+    pub matched: u64,
+    /// Frames that it acted on.
+    pub acted: u64,
 }
 
 /// `result.json`.
@@ -172,6 +134,9 @@ pub struct RunResult {
     pub nics: std::collections::BTreeMap<String, NicCounts>,
     /// The PCIe link of each NIC, by name.
     pub pcie: std::collections::BTreeMap<String, PcieStats>,
+    /// The rules of the switch, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switch: Vec<RuleResult>,
     /// The first exact ends of transfers and frames after boot.
     pub moments: Vec<Timed>,
 }
@@ -274,10 +239,10 @@ pub fn run(
     }
 }
 
-/// A loop around one clock: bar, limit, end.
+/// A loop around so many clocks at once: bar, limit, end.
 fn drive<E>(
     limit: u64,
-    mut step: impl FnMut() -> Result<(), E>,
+    mut step: impl FnMut(u64) -> Result<(), E>,
     mut look: impl FnMut() -> State,
 ) -> Result<State, E> {
     let bar = bar(limit);
@@ -287,10 +252,9 @@ fn drive<E>(
         if state != State::Going || clock >= limit {
             break state;
         }
-        for _ in 0..BATCH.min(limit - clock) {
-            step()?;
-            clock += 1;
-        }
+        let now = BATCH.min(limit - clock);
+        step(now)?;
+        clock += now;
         bar.set_position(clock);
     };
     bar.finish_and_clear();
@@ -320,11 +284,13 @@ fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
     let cell = std::cell::RefCell::new(&mut world);
     let Ok(state) = drive::<std::convert::Infallible>(
         limit,
-        || {
+        |clocks| {
             let mut world = cell.borrow_mut();
-            world.settle(sink);
-            ports.add(&world);
-            world.edge();
+            for _ in 0..clocks {
+                world.settle(sink);
+                ports.add(&world);
+                world.edge();
+            }
             Ok(())
         },
         || cell.borrow().state(),
@@ -343,10 +309,7 @@ fn run_lockstep(checked: Checked, built: &Built, sink: &mut impl Sink) -> Run {
     let cell = std::cell::RefCell::new(checked);
     let stopped = drive(
         limit,
-        || {
-            let mut checked = cell.borrow_mut();
-            checked.step_with(sink, |world| ports.add(world))
-        },
+        |clocks| cell.borrow_mut().run(clocks, sink, |world| ports.add(world)),
         || cell.borrow().world.state(),
     );
     let wall = start.elapsed();
@@ -468,26 +431,25 @@ impl RunResult {
             recv_complete: m.done[2],
             refused: m.refused,
         });
+        // The world has gone on from there to the end of a group of clocks.
+        let clocks = if let Outcome::Mismatch(m) = &run.outcome { m.clock } else { world.clock };
+        let pcie = world.nodes.iter().enumerate().map(|(n, node)| (name(n), PcieStats::of(node)));
         let counts = recorder.counts.iter().enumerate().map(|(n, c)| (name(n), c.clone()));
         Self {
             scenario: scenario.to_owned(),
             seed: world.settings.seed,
             mode,
             outcome: run.outcome.word(),
-            clocks: world.clock,
+            clocks,
             boot: world.boot,
-            simulated_ns: world.clock,
+            simulated_ns: clocks,
             digest: format!("{:016x}", run.digest),
             compared: run.compared,
             messages: messages.collect(),
             intact: world.driver.intact,
             nics: counts.collect(),
-            pcie: world
-                .nodes
-                .iter()
-                .enumerate()
-                .map(|(n, d)| (name(n), PcieStats::of(d)))
-                .collect(),
+            pcie: pcie.collect(),
+            switch: world.switch.results(),
             moments: recorder.moments.clone(),
         }
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use toml::Spanned;
 
+use crate::switch::settings::{DownlinkTable, Table};
 use crate::units::{Decimal, Rate, Size, Time};
 
 /// A scenario that cannot be run.
@@ -61,6 +62,9 @@ pub struct File {
     /// What a host does that it should not.
     #[serde(default)]
     pub fault: Vec<Spanned<Fault>>,
+    /// What the switch between the NICs does.
+    #[serde(default)]
+    pub switch: Vec<Spanned<Table>>,
 }
 
 fn one() -> u64 {
@@ -177,6 +181,9 @@ pub struct Nic {
     pub icrc_enable: Option<bool>,
     /// From a completion to the host's close.
     pub close_delay: Option<Spanned<Time>>,
+    /// The switch's port to this NIC.
+    #[serde(default)]
+    pub downlink: DownlinkTable,
     /// Transmit buffer.
     #[serde(default)]
     pub egress_buffer_manager: Buffer,

@@ -12,6 +12,8 @@ use crate::host::{HostConfig, Room};
 use crate::scenario::{
     Buffer, Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, ScenarioError, Source, share,
 };
+use crate::switch::downlink::DownlinkSettings;
+use crate::switch::settings::SwitchSettings;
 use crate::units::{Rate, Size, Time};
 
 /// Bytes of headers and FCS around a payload (PKT-1).
@@ -64,6 +66,8 @@ pub struct NicSettings {
     pub icrc: bool,
     /// Clocks from a completion to the close.
     pub close_delay: u64,
+    /// The switch's port to it.
+    pub downlink: DownlinkSettings,
     /// Egress pools, classes 0 and 1.
     pub egress: [u64; 2],
     /// Ingress pools, classes 0 and 1.
@@ -137,6 +141,8 @@ pub struct Settings {
     pub messages: Vec<MessageSettings>,
     /// The faults.
     pub faults: Vec<FaultSettings>,
+    /// What the switch does.
+    pub switch: SwitchSettings,
 }
 
 /// Checks a parsed scenario and settles its attributes.
@@ -163,6 +169,11 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let what = format!("{} NICs: a scenario joins two", nics.len());
         return Err(source.error(0..0, "nic", what, None));
     }
+    // A port whose rate is not given keeps pace with every NIC.
+    let fastest = nics.iter().map(|n: &NicSettings| n.wire_rate).max().unwrap_or_default();
+    for nic in nics.iter_mut().filter(|n| n.downlink.rate == 0) {
+        nic.downlink.rate = fastest;
+    }
     let messages =
         file.message.iter().map(|m| check.message(m, &nics)).collect::<Result<_, _>>()?;
     let mut faults = Vec::new();
@@ -172,10 +183,12 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let at = check.clocks("at", f.at.as_ref(), 0)?;
         faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
     }
-    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults })
+    let switch = check.switch(&file.switch, &nics)?;
+    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch })
 }
 
-struct Check<'a> {
+/// Holds a scenario's values against the rules; what is wrong is told with its place.
+pub struct Check<'a> {
     source: &'a Source,
     sizes: Sizes,
 }
@@ -195,7 +208,7 @@ impl NicSettings {
 }
 
 impl Check<'_> {
-    fn error<T>(
+    pub(crate) fn error<T>(
         &self,
         at: &Spanned<T>,
         key: &str,
@@ -205,7 +218,7 @@ impl Check<'_> {
         self.source.error(at.span(), key, what, Some(rule))
     }
 
-    fn number(
+    pub(crate) fn number(
         &self,
         key: &str,
         value: Option<&Spanned<u64>>,
@@ -221,7 +234,7 @@ impl Check<'_> {
         Err(self.error(value, key, what, rule))
     }
 
-    fn clocks(
+    pub(crate) fn clocks(
         &self,
         key: &str,
         value: Option<&Spanned<Time>>,
@@ -252,7 +265,7 @@ impl Check<'_> {
         Ok(units)
     }
 
-    fn wire_rate(&self, value: Option<&Spanned<Rate>>) -> Result<u64, ScenarioError> {
+    pub(crate) fn wire_rate(&self, value: Option<&Spanned<Rate>>) -> Result<u64, ScenarioError> {
         let Some(value) = value else { return Ok(400_000) };
         // At most one frame starts a clock, and the smallest is a cumulative ACK.
         let most = ACK_WIRE * rtl_model::types::BYTE_UNITS;
@@ -273,7 +286,7 @@ impl Check<'_> {
         })
     }
 
-    fn size(
+    pub(crate) fn size(
         &self,
         key: &str,
         value: Option<&Spanned<Size>>,
@@ -365,6 +378,8 @@ impl Check<'_> {
             receive: Room::of_bytes(far[2], far[3]),
             ..self.host(n, d)?
         };
+        let data_rate = self.wire_rate(pick!(n, d, data_rate))?;
+        let downlink = self.downlink(&n.downlink, &d.downlink, delay)?;
         let settled = NicSettings {
             name,
             address,
@@ -377,7 +392,7 @@ impl Check<'_> {
                 0..=0xff_ffff,
                 "QP-4",
             )?,
-            wire_rate: self.wire_rate(pick!(n, d, data_rate))?,
+            wire_rate: if downlink.rate == 0 { data_rate } else { data_rate.min(downlink.rate) },
             pcie_rate,
             delay,
             window: packets * (mss + NOMINAL_OVERHEAD),
@@ -387,6 +402,7 @@ impl Check<'_> {
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
             icrc: pick!(n, d, icrc_enable).copied().unwrap_or(false),
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
+            downlink,
             egress: self.pools(&n.egress_buffer_manager, &d.egress_buffer_manager, 256_000)?,
             ingress: self.pools(
                 &n.ingress_buffer_manager,
@@ -511,7 +527,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn index(
+    pub(crate) fn index(
         &self,
         key: &str,
         name: &Spanned<String>,

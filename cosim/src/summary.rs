@@ -35,7 +35,11 @@ pub fn summary(result: &RunResult, run: &Run) -> String {
         row(&mut out, &format!("NIC {name} sent"), &list(&counts.sent));
         let bytes = format!("{} sent, {} arrived", counts.bytes_sent, counts.bytes_arrived);
         row(&mut out, "  bytes", &bytes);
-        let lists = [("  dropped", &counts.dropped), ("  refused", &counts.refused)];
+        let lists = [
+            ("  dropped", &counts.dropped),
+            ("  refused", &counts.refused),
+            ("  switch", &counts.switch),
+        ];
         for (title, map) in lists.into_iter().filter(|l| !l.1.is_empty()) {
             row(&mut out, title, &list(map));
         }

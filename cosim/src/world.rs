@@ -12,14 +12,16 @@ use rtl_model::rng::Rng;
 use rtl_model::types::{Qpn, TlpBeat};
 use serde::{Deserialize, Serialize};
 
-use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver};
+use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::{Host, Room};
+use crate::pcie::PcieBuffers;
 use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
-use crate::wire::{Assembler, Wire, WireBeat};
+use crate::switch::Switch;
+use crate::wire::{Assembler, WireBeat};
 
-/// One NIC with its host and the wire to its port.
+/// One NIC with its host.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Node {
     /// The golden NIC.
@@ -28,25 +30,10 @@ pub struct Node {
     pub inputs: nic::Inputs,
     /// Its host.
     pub host: Host,
-    /// What arrives at its port.
-    pub wire: Wire,
     tap: Assembler,
     arriving: u32,
     /// The most that each buffer of the PCIe link has held.
     pub pcie_most: PcieBuffers,
-}
-
-/// What the buffers of one NIC's PCIe link hold, or have held at most (PCI-4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PcieBuffers {
-    /// The NIC's end, transmit side.
-    pub nic_transmit: Room,
-    /// The NIC's end, receive side.
-    pub nic_receive: Room,
-    /// The host's end, transmit side.
-    pub host_transmit: Room,
-    /// The host's end, receive side.
-    pub host_receive: Room,
 }
 
 /// How far a scenario has come.
@@ -71,6 +58,8 @@ pub struct World {
     pub boot: u64,
     /// The NICs.
     pub nodes: Vec<Node>,
+    /// What is between their ports.
+    pub switch: Switch,
     /// The hosts' drivers.
     pub driver: Driver,
     faults: Faults,
@@ -92,6 +81,7 @@ impl World {
             clock: 0,
             boot,
             nodes,
+            switch: Switch::new(settings, boot),
             driver: Driver::new(settings),
             faults: Faults::new(settings),
             actions: Vec::new(),
@@ -119,8 +109,9 @@ impl World {
 
     /// Whether all is done, something still moves or is due, or neither.
     pub fn state(&self) -> State {
-        let quiet = self.clock > self.boot && self.nodes.iter().all(Node::quiet);
-        if !quiet || !self.faults.finished() {
+        let quiet =
+            self.clock > self.boot && self.nodes.iter().all(Node::quiet) && self.switch.quiet();
+        if !quiet || !self.faults.finished() || !self.switch.finished() {
             State::Going
         } else if self.driver.finished() {
             State::Finished
@@ -139,7 +130,8 @@ impl World {
     /// Who waits for what, for a run that does not end.
     pub fn waits(&self) -> Vec<String> {
         let mut out = Vec::new();
-        for message in self.driver.messages.iter().filter(|m| m.refused.is_none()) {
+        let open = |m: &&MessageState| m.refused.is_none() && m.failed.is_none();
+        for message in self.driver.messages.iter().filter(open) {
             let names = ["SEND_COMPLETE", "WQE_COMPLETE", "RECV_COMPLETE"];
             let missing = names.iter().zip(message.done).find(|(_, done)| done.is_none());
             if let Some((name, _)) = missing {
@@ -165,9 +157,12 @@ impl World {
             self.take_outputs(n, sink);
         }
         self.act(clock);
+        for act in self.switch.acts.drain(..) {
+            sink.event(clock, act.from, &Event::Switch(act));
+        }
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
-            let length = node.give_inputs(clock);
+            let length = node.give_inputs(clock, self.switch.take(clock, n));
             if let Some(len) = length {
                 sink.event(clock, n, &Event::Arrived { len });
             }
@@ -199,7 +194,8 @@ impl World {
         if self.driver.due(self.boot) <= clock {
             self.driver.step(clock, self.boot, &mut actions);
         }
-        self.faults.step(clock, self.boot, &mut self.nodes);
+        self.faults.step(clock, self.boot, &mut self.nodes, &mut self.switch);
+        self.switch.step(clock);
         for action in actions.drain(..) {
             self.perform(clock, action);
         }
@@ -264,6 +260,15 @@ impl World {
             let (headers, data) = (u64::from(freed.freed_hdr), u64::from(freed.freed_data));
             node.host.transmit.freed(Room { headers, data });
         }
+        let bell = &node.nic.o.doorbell;
+        if bell.post_sched_valid {
+            self.driver.taken(n, bell.post_qpn, bell.post_cookie);
+        }
+        let drain = &node.nic.o.qp_drain;
+        if drain.error_valid {
+            let delay = self.settings.nics[n].close_delay;
+            self.driver.qp_failed(clock, n, drain.error_qpn, delay);
+        }
         node.host.drain(clock);
         if let Some((beat, back)) = node.wire_out() {
             self.send(n, beat, back, frames, sink);
@@ -279,8 +284,7 @@ impl World {
         if frames && let Some(bytes) = self.nodes[n].tap.beat(&beat) {
             sink.event(clock, n, &Event::Sent { back, bytes });
         }
-        let arrival = clock + self.settings.nics[n].delay;
-        self.nodes[1 - n].wire.put(arrival, beat);
+        self.switch.put(clock, n, beat, back);
     }
 
     /// A SACK tells the sender the receiver's number; the drivers learn it here (QP-4).
@@ -334,63 +338,15 @@ impl Node {
             nic,
             inputs: nic::Inputs::default(),
             host: Host::new(host, Rng::new(settings.seed, &format!("host {n}"))),
-            wire: Wire::default(),
             tap: Assembler::default(),
             arriving: 0,
             pcie_most: PcieBuffers::default(),
         }
     }
 
-    /// What the buffers of the PCIe link hold in this clock.
-    pub fn pcie_buffers(&self) -> PcieBuffers {
-        let (link, room) = (&self.nic.b.pcie_link, &self.nic.b.pcie_room);
-        PcieBuffers {
-            nic_transmit: Room::of_bytes(16 * u64::from(link.held), link.data_used.into()),
-            nic_receive: Room { headers: room.hdr_used.into(), data: room.data_used.into() },
-            host_transmit: self.host.transmit.used(),
-            host_receive: self.host.used(),
-        }
-    }
-
-    /// Every clock: conservation of credits, tags and buffers, and the most that each holds.
-    fn account(&mut self, clock: u64) {
-        if let Err(what) = self.nic.conserved().and_then(|()| self.credits_conserved()) {
-            panic!("clock {clock}, PCIe: {what}");
-        }
-        let (now, most) = (self.pcie_buffers(), &mut self.pcie_most);
-        most.nic_transmit = most.nic_transmit.most(now.nic_transmit);
-        most.nic_receive = most.nic_receive.most(now.nic_receive);
-        most.host_transmit = most.host_transmit.most(now.host_transmit);
-        most.host_receive = most.host_receive.most(now.host_receive);
-    }
-
-    /// What one end believes that the other holds is there, on the way, or just told.
-    fn credits_conserved(&self) -> Result<(), String> {
-        let link = &self.nic.b.pcie_link;
-        let believed = Room { headers: link.far_hdr.into(), data: link.far_data.into() };
-        let (headers, data) = self.nic.on_link();
-        let mut there = self.host.used() + Room { headers: headers.into(), data: data.into() };
-        if self.inputs.room_valid {
-            let (headers, data) = (self.inputs.room_hdr.into(), self.inputs.room_data.into());
-            there += Room { headers, data };
-        }
-        if believed != there {
-            return Err(format!("the NIC counts {believed:?} at the host, there is {there:?}"));
-        }
-        let believed = self.host.transmit.far();
-        let mut there = self.pcie_buffers().nic_receive + self.host.transmit.flying();
-        if self.inputs.rx_valid {
-            there += Room::of_beat(&self.inputs.rx);
-        }
-        if believed != there {
-            return Err(format!("the host counts {believed:?} at the NIC, there is {there:?}"));
-        }
-        Ok(())
-    }
-
-    /// Nothing moves at this NIC, its host or the wire to it.
+    /// Nothing moves at this NIC or its host.
     pub fn quiet(&self) -> bool {
-        self.wire.quiet() && self.host.quiet() && self.nic.quiet()
+        self.host.quiet() && self.nic.quiet()
     }
 
     /// The beat that leaves the port in this clock, and the remainder of its end.
@@ -402,7 +358,7 @@ impl Node {
     }
 
     /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
-    fn give_inputs(&mut self, clock: u64) -> Option<u32> {
+    fn give_inputs(&mut self, clock: u64, wire: Option<WireBeat>) -> Option<u32> {
         let i = &mut self.inputs;
         let freed = self.host.take_freed();
         i.room_valid = freed != Room::default();
@@ -414,9 +370,8 @@ impl Node {
         if let Some(beat) = beat {
             i.rx = beat;
         }
-        let beat = self.wire.take(clock);
-        i.wire_valid = beat.is_some();
-        let beat = beat?;
+        i.wire_valid = wire.is_some();
+        let beat = wire?;
         (i.wire_sop, i.wire_eop) = (beat.sop, beat.eop);
         (i.wire_bytes, i.wire_data) = (beat.bytes, beat.data);
         self.arriving = if beat.sop { 0 } else { self.arriving } + u32::from(beat.bytes);

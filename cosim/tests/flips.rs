@@ -1,19 +1,20 @@
 //! The compare can fail: every bit of every register of the RTL is flipped, and named at once; the
 //! same for a bit of every memory. What is compared is all that the elaborated design holds.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::process::Command;
+mod elaborated;
 
-use cosim::check::{Checked, RtlChoice, build_nic};
+use std::collections::BTreeSet;
+
+use cosim::check::{Checked, RtlChoice, Stop, build_nic};
 use cosim::event::Nowhere;
 use cosim::scenario::Source;
 use cosim::settings::{Settings, settle};
 use cosim::world::World;
+use elaborated::tree;
 use rtl_model::rng::Rng;
 use rtl_model::sizes::Sizes;
 use serde_json::Value;
-use verilated::{Built, Compare, Kind, Tool};
+use verilated::{Built, Compare, Kind};
 
 /// Clocks at which bits are flipped.
 const STOPS: u64 = 8;
@@ -81,6 +82,37 @@ fn nothing_differs_unless_flipped() {
         assert_eq!(rtl.memory_differences(&node.nic), []);
     }
     assert_eq!(checked.world.driver.corrupted, [] as [usize; 0]);
+}
+
+/// Many clocks at once: a memory's word that has flipped is found at the clock at which it is read,
+/// as it is clock by clock, wherever in a group that clock lies.
+#[test]
+fn a_difference_inside_a_group_has_its_clock() {
+    let built = built();
+    let mut rng = Rng::new(3, "flips");
+    let mut seen = BTreeSet::new();
+    for checked in stops(&built, &mut rng) {
+        let world = checked.world;
+        let stop = |all_at_once: bool| {
+            let mut again = Checked::resume(world.clone(), &built).expect("resumes");
+            let rtl = &mut again.rtl[1].rtl;
+            let ring = rtl.layout().memory("u_ingress_ring").expect("a memory");
+            let flipped: Vec<_> = rtl.read_memory(ring).iter().map(|word| !word).collect();
+            rtl.load_memory(ring, &flipped).expect("fits");
+            let stopped = if all_at_once {
+                again.run(5_000, &mut Nowhere, |_| ())
+            } else {
+                (0..5_000).try_for_each(|_| again.step(&mut Nowhere))
+            };
+            let Err(Stop::Differs(m)) = stopped else { panic!("does not differ") };
+            assert_eq!(m.nic, 1);
+            (m.clock, m.block.clone(), m.field.clone(), m.model.clone(), m.rtl.clone())
+        };
+        let found = stop(true);
+        assert_eq!(found, stop(false));
+        seen.insert(found.0 - world.clock);
+    }
+    assert!(seen.iter().any(|clocks| *clocks > 1), "{seen:?}");
 }
 
 /// One bit of a register: index of its place, element of an array, bit.
@@ -210,21 +242,8 @@ fn at<'a>(list: &'a Value, addr: &Value) -> &'a Value {
 
 impl Tree {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let hdl = RtlChoice::default().hdl;
-        let files = fs::read_dir(&hdl).expect("a folder").flatten();
-        let names = files.filter_map(|f| f.file_name().into_string().ok());
-        let mut packages: Vec<_> = names.filter(|n| n.ends_with("_pkg.sv")).collect();
-        packages.sort_by_key(|n| (n != "nic_pkg.sv", n.clone()));
-        let mut verilator: Command = Tool::find().expect("Verilator").command();
-        verilator.current_dir(hdl).args(["--json-only", "-Wno-fatal", "-Wno-lint", "-Wno-style"]);
-        verilator.args(["+libext+.sv", "-y", ".", "-I.", "--prefix", "Vtop", "--no-timing"]);
-        verilator.args(Sizes::SMALL.parameters().map(|(name, value)| format!("-G{name}={value}")));
-        verilator.arg("--Mdir").arg(folder.path()).args(["--top-module", "nic"]);
-        let done = verilator.args(packages).arg("nic.sv").output().expect("runs");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let text = fs::read(folder.path().join("Vtop.tree.json")).expect("a tree");
-        Self { root: serde_json::from_slice(&text).expect("JSON") }
+        let small = Sizes::SMALL.parameters().map(|(name, value)| format!("-G{name}={value}"));
+        Self { root: tree(&small.into_iter().collect::<Vec<_>>()) }
     }
 
     /// Bits of a type, arrays and structs of any kind with all they hold.

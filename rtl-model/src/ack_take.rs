@@ -16,6 +16,10 @@
 //! (SEG-4). SACKs and NACKs teach the receiver's number. NACKs are counted in `other` after that;
 //! probes and whatever else comes here are counted in `other` and released at once. A SACK's bitmap
 //! and drawing PSN are not looked at in this version.
+//!
+//! QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
+//! state its QP is in: packets are discarded, and the messages that `completion` has are forgotten.
+//! Those up to the old cumulative PSN, which `cover` carries, still have slots that are released.
 
 use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
@@ -26,7 +30,7 @@ use crate::types::{Drop, Kind, Parsed, Psn, Qpn};
 
 /// What the block is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ImageEnum, Serialize, Deserialize)]
-#[bits(3)]
+#[bits(4)]
 pub enum State {
     /// Takes a frame.
     #[default]
@@ -45,6 +49,8 @@ pub enum State {
     Tell = 6,
     /// `completion` is told.
     Cover = 7,
+    /// Takes a QP to empty.
+    Purge = 8,
 }
 
 /// Input ports, without the `_i`.
@@ -54,6 +60,10 @@ pub struct Inputs {
     pub in_valid: bool,
     /// From `ingress_pool`: a control frame.
     pub r#in: Parsed,
+    /// From `qp_drain`: a QP to empty.
+    pub purge_valid: bool,
+    /// Its slot.
+    pub purge_qp: u8,
     /// From `qp_table`.
     pub find_ready: bool,
     /// From `qp_table`: the QP comes.
@@ -99,12 +109,18 @@ pub struct Inputs {
 pub struct Outputs {
     /// To `ingress_pool`.
     pub in_ready: bool,
+    /// To `qp_drain`.
+    pub purge_ready: bool,
+    /// Event: it is empty.
+    pub purge_done: bool,
     /// To `qp_table`.
     pub find_valid: bool,
     /// The number to look up.
     pub find_qpn: Qpn,
     /// The peer it must be of.
     pub find_dest_ip: u32,
+    /// By slot alone.
+    pub find_bare: bool,
     /// To `qp_table`.
     pub upd_valid: bool,
     /// The QP.
@@ -121,6 +137,8 @@ pub struct Outputs {
     pub retire_qp: u8,
     /// The packet.
     pub retire_psn: Psn,
+    /// It is discarded, not acknowledged.
+    pub retire_discard: bool,
     /// To `window`.
     pub sub_valid: bool,
     /// The group.
@@ -142,6 +160,8 @@ pub struct Outputs {
     pub cover_qp: u8,
     /// The PSN that the ACK carries.
     pub cover_cum: Psn,
+    /// The QP's messages are forgotten.
+    pub cover_forget: bool,
     /// Event: release of the control class, to `ingress_pool`.
     pub relc_valid: bool,
     /// Bytes of it.
@@ -160,13 +180,15 @@ pub struct Outputs {
 pub struct Regs {
     /// What the block is doing.
     pub state: State,
+    /// A QP is emptied, there is no frame.
+    pub purge: bool,
     /// The frame's kind.
     pub kind: Kind,
     /// The frame's peer.
     pub dest_ip: u32,
     /// The frame's QP number.
     pub qpn: Qpn,
-    /// The frame's PSN.
+    /// The frame's PSN; in a purge the cumulative one before it.
     pub psn: Psn,
     /// The receiver's number.
     pub remote: Qpn,
@@ -203,6 +225,8 @@ pub struct Regs {
     pub drop_reason: Drop,
     /// Event.
     pub other_valid: bool,
+    /// Event.
+    pub purge_done: bool,
 }
 
 impl Block for Regs {
@@ -212,6 +236,7 @@ impl Block for Regs {
     fn reset(_sizes: &Sizes) -> Self {
         Self {
             state: State::Idle,
+            purge: false,
             kind: Kind::Data,
             dest_ip: 0,
             qpn: Qpn::default(),
@@ -232,14 +257,18 @@ impl Block for Regs {
             drop_valid: false,
             drop_reason: Drop::None,
             other_valid: false,
+            purge_done: false,
         }
     }
 
     fn drive(&self, o: &mut Outputs) {
         o.in_ready = self.state == State::Idle;
+        o.purge_ready = self.state == State::Purge;
+        o.purge_done = self.purge_done;
         o.find_valid = self.state == State::Find;
         o.find_qpn = self.qpn;
         o.find_dest_ip = self.dest_ip;
+        o.find_bare = self.purge;
         o.upd_valid = self.state == State::Update;
         o.upd_qp = self.qp;
         o.upd_cum = self.cum;
@@ -248,6 +277,7 @@ impl Block for Regs {
         o.retire_valid = self.retire_valid;
         o.retire_qp = self.qp;
         o.retire_psn = self.retire_psn;
+        o.retire_discard = self.purge;
         o.sub_valid = self.sub_valid;
         o.sub_group = self.group;
         o.sub_bytes = self.sub_bytes;
@@ -258,6 +288,7 @@ impl Block for Regs {
         o.cover_valid = self.state == State::Cover;
         o.cover_qp = self.qp;
         o.cover_cum = self.psn;
+        o.cover_forget = self.purge;
         o.relc_valid = self.relc_valid;
         o.relc_bytes = self.charge;
         o.drop_valid = self.drop_valid;
@@ -269,8 +300,16 @@ impl Block for Regs {
         self.relc_valid = false;
         self.drop_valid = false;
         self.other_valid = false;
+        self.purge_done = false;
         match self.state {
-            State::Idle if i.in_valid => self.take(&i.r#in),
+            State::Idle if i.in_valid => self.take(i),
+            State::Idle if i.purge_valid => self.state = State::Purge,
+            State::Purge => {
+                self.purge = true;
+                self.kind = Kind::Ack;
+                self.qpn = Qpn(u32::from(i.purge_qp));
+                self.state = State::Find;
+            }
             State::Find if i.find_ready => self.state = State::Found,
             State::Found if i.find_rsp_valid => self.found(i),
             State::Retire => self.retire(i),
@@ -279,9 +318,9 @@ impl Block for Regs {
             State::Tell if i.ack_ready && self.kind == Kind::Ack => self.state = State::Cover,
             State::Tell if i.ack_ready => {
                 self.other_valid = self.kind == Kind::Nack;
-                self.finish();
+                self.finish(i);
             }
-            State::Cover if i.cover_ready => self.finish(),
+            State::Cover if i.cover_ready => self.finish(i),
             _ => {}
         }
     }
@@ -289,6 +328,8 @@ impl Block for Regs {
     fn idle(&self, i: &Inputs) -> bool {
         self.state == State::Idle
             && !i.in_valid
+            && !i.purge_valid
+            && !self.purge_done
             && !self.relc_valid
             && !self.drop_valid
             && !self.other_valid
@@ -296,7 +337,8 @@ impl Block for Regs {
 }
 
 impl Regs {
-    fn take(&mut self, p: &Parsed) {
+    fn take(&mut self, i: &Inputs) {
+        let p: &Parsed = &i.r#in;
         let byte = |n: usize| (p.ctrl.0[n / 8] >> (n % 8 * 8)) as u8;
         self.kind = p.kind;
         self.dest_ip = p.src_ip;
@@ -308,14 +350,17 @@ impl Regs {
             self.state = State::Find;
         } else {
             self.other_valid = true;
-            self.finish();
+            self.finish(i);
         }
     }
 
-    /// Gives the frame's charge back.
-    fn finish(&mut self) {
-        self.relc_valid = true;
-        self.state = State::Idle;
+    /// Gives the frame's charge back; between two frames a purge may come.
+    fn finish(&mut self, i: &Inputs) {
+        let next = i.purge_valid && !self.purge;
+        self.state = if next { State::Purge } else { State::Idle };
+        self.relc_valid = !self.purge;
+        self.purge_done = self.purge;
+        self.purge = false;
     }
 
     fn found(&mut self, i: &Inputs) {
@@ -324,10 +369,15 @@ impl Regs {
         self.group = i.find_rsp_group;
         self.cum = if moves { self.psn } else { i.find_rsp_cum };
         self.retire_psn = i.find_rsp_cum.plus(1);
-        if !i.find_rsp_ok || self.psn.ahead_of(i.find_rsp_given) >= 0 {
+        if self.purge {
+            self.psn = i.find_rsp_cum;
+            self.cum = i.find_rsp_given.minus(1);
+            self.retire_valid = self.cum != i.find_rsp_cum;
+            self.state = if self.retire_valid { State::Retire } else { State::Tell };
+        } else if !i.find_rsp_ok || self.psn.ahead_of(i.find_rsp_given) >= 0 {
             self.drop_valid = true;
             self.drop_reason = if i.find_rsp_ok { Drop::Psn } else { Drop::Qp };
-            self.finish();
+            self.finish(i);
         } else if moves {
             self.state = State::Retire;
             self.retire_valid = true;

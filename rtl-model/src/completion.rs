@@ -10,6 +10,8 @@
 //! cumulative PSN covers the last PSN (signed 24-bit difference), oldest first; `RECV_COMPLETE`
 //! behind the message's payload writes. `docs/host-interface.md` has the entry. The phase bit is 1
 //! in the ring's first lap and toggles at its end.
+//! QP-6: a cover with `forget` takes every message of its QP away, with no entry and no `done`; the
+//! last packets up to its PSN leave their slots.
 //! Borders: cover at last PSN − 1, last PSN, last PSN + 1, across 2^24; a cover of several
 //! messages, of one not sent, of a QP with none; the last entry of the ring; the message table
 //! full.
@@ -99,6 +101,7 @@ pub struct Inputs {
     pub cover_valid: bool,
     pub cover_qp: u8,
     pub cover_cum: Psn,
+    pub cover_forget: bool,
     /// From `payload_write`: a message received and written.
     pub comp_valid: bool,
     pub comp_qpn: Qpn,
@@ -364,8 +367,8 @@ impl Block for Regs {
                 }
             }
             State::Head => {
-                o.cover_ready = !covered(i);
-                if self.completes(i) {
+                o.cover_ready = !covered(i) && !i.cover_forget;
+                if self.leaves(i) {
                     let (head, count) = (i.cmsg_rdata.next, list.count.wrapping_sub(1) & 0x7ff);
                     write_list(o, i.cover_qp, List { head, count, ..*list });
                     o.fl_we = true;
@@ -424,9 +427,11 @@ impl Block for Regs {
                 State::Idle
             }
             State::Head if o.fl_we => {
-                self.make(i, &entry(Cqe::Wqe, &i.cmsg_rdata));
-                self.final_valid = true;
-                self.done_valid = true;
+                if !i.cover_forget {
+                    self.make(i, &entry(Cqe::Wqe, &i.cmsg_rdata));
+                }
+                self.final_valid = covered(i);
+                self.done_valid = !i.cover_forget;
                 self.final_qp = i.cover_qp;
                 self.final_psn = i.cmsg_rdata.last_psn;
                 State::Idle
@@ -474,9 +479,9 @@ impl Regs {
         }
     }
 
-    /// The head is covered, and its partners can be told.
-    fn completes(&self, i: &Inputs) -> bool {
-        covered(i) && !self.final_valid && !self.done_valid
+    /// The head is covered or forgotten, and its partners can be told.
+    fn leaves(&self, i: &Inputs) -> bool {
+        (covered(i) || i.cover_forget) && !self.final_valid && !self.done_valid
     }
 
     /// Makes an entry of the completion ring.

@@ -48,6 +48,7 @@ pub struct Inputs {
     pub qp_rsp_valid: bool,
     pub qp_rsp_ok: bool,
     pub qp_rsp_full: bool,
+    pub qp_rsp_failed: bool,
     pub qp_rsp_qpn: Qpn,
     pub qp_rsp_group: u8,
     #[bits(6)]
@@ -293,7 +294,11 @@ impl Block for Regs {
                 self.msn = i.qp_rsp_msn;
             }
             State::Answer if i.qp_rsp_valid => {
-                self.refuse(if i.qp_rsp_full { Refuse::QpFull } else { Refuse::Qp });
+                self.refuse(match (i.qp_rsp_full, i.qp_rsp_failed) {
+                    (true, _) => Refuse::QpFull,
+                    (false, true) => Refuse::QpError,
+                    (false, false) => Refuse::Qp,
+                });
                 self.state = State::Err;
             }
             State::Answer => {}

@@ -50,6 +50,11 @@ pub struct Inputs {
     /// Its bytes.
     #[bits(14)]
     pub cresv_bytes: u16,
+    /// From `qp_drain`: a reservation of class 0 is given back.
+    pub unresv_valid: bool,
+    /// Its bytes.
+    #[bits(14)]
+    pub unresv_bytes: u16,
     /// From `csr`: units a clock.
     #[bits(20)]
     pub cfg_wire_rate: u32,
@@ -193,6 +198,9 @@ impl Block for Regs {
         self.half = false;
         self.tx_valid = false;
 
+        if i.unresv_valid {
+            self.release(u32::from(i.unresv_bytes), i.cfg_egress_pool0);
+        }
         // What is left of this clock for the next frame.
         let mut spare = 0;
         if self.busy {
@@ -222,7 +230,8 @@ impl Block for Regs {
 
     fn idle(&self, i: &Inputs) -> bool {
         let output = self.busy || self.tx_valid || self.end_valid || self.half;
-        let input = i.dat_valid || i.ctl_valid || i.resv_valid || i.cresv_valid;
+        let reserves = i.resv_valid || i.cresv_valid || i.unresv_valid;
+        let input = i.dat_valid || i.ctl_valid || reserves;
         !output
             && !input
             && self.egress_free == i.cfg_egress_pool0.saturating_sub(self.occ0)
@@ -244,9 +253,14 @@ impl Regs {
         if self.tx_ctl {
             self.occ1 = self.occ1.wrapping_sub(len);
         } else {
-            self.occ0 = self.occ0.wrapping_sub(len);
-            self.half = 2 * u64::from(self.occ0) <= u64::from(pool0);
+            self.release(len, pool0);
         }
+    }
+
+    /// Class 0 gives bytes back.
+    fn release(&mut self, bytes: u32, pool0: u32) {
+        self.occ0 = self.occ0.wrapping_sub(bytes);
+        self.half = 2 * u64::from(self.occ0) <= u64::from(pool0);
     }
 
     /// A frame starts `spare` units before the end of this clock.

@@ -113,6 +113,78 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What changes in an image from clock to clock: for each clock the number of parts that have
+/// changed, then the number and all the words of each. Part 2 k is the outputs of instance k of
+/// the RTL, 2 k + 1 its registers; the part behind those of all instances is the inputs.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    words: Vec<u32>,
+    at: usize,
+    /// Where each clock begins.
+    clocks: Vec<usize>,
+    /// Where each part begins, and its words.
+    parts: Vec<(usize, usize)>,
+}
+
+impl Changes {
+    /// Forgets all clocks.
+    pub fn clear(&mut self) {
+        self.at = 0;
+        self.clocks.clear();
+        self.parts.clear();
+    }
+
+    /// Clocks so far.
+    pub fn clocks(&self) -> usize {
+        self.clocks.len()
+    }
+
+    /// Begins a clock, in which nothing has changed yet.
+    pub fn clock(&mut self) {
+        self.clocks.push(self.at);
+        self.room(1)[0] = 0;
+    }
+
+    /// Writes a part that has changed in this clock.
+    ///
+    /// # Panics
+    /// When no clock has begun, or the part has more words.
+    #[inline]
+    pub fn part(&mut self, part: usize, words: usize, write: impl FnOnce(&mut Writer<'_>)) {
+        let start = *self.clocks.last().expect("a clock has begun");
+        self.parts.push((self.at, words));
+        let room = self.room(1 + words);
+        room[0] = part as u32;
+        let mut writer = Writer::new(&mut room[1..]);
+        write(&mut writer);
+        debug_assert_eq!(writer.at(), words, "part {part}");
+        self.words[start] += 1;
+    }
+
+    fn room(&mut self, words: usize) -> &mut [u32] {
+        let end = self.at + words;
+        if self.words.len() < end {
+            self.words.resize(2 * end, 0);
+        }
+        let room = &mut self.words[self.at..end];
+        self.at = end;
+        room
+    }
+
+    /// The log from a clock on.
+    pub fn from(&self, clock: usize) -> &[u32] {
+        &self.words[self.clocks[clock]..self.at]
+    }
+
+    /// The parts of a clock: number and words.
+    pub fn parts(&self, clock: usize) -> impl Iterator<Item = (usize, &[u32])> {
+        let end = self.clocks.get(clock + 1).copied().unwrap_or(self.at);
+        let inside = self.clocks[clock]..end;
+        let parts = self.parts.iter().filter(move |(at, _)| inside.contains(at));
+        parts.map(|(at, words)| (self.words[*at] as usize, &self.words[at + 1..=at + words]))
+    }
+}
+
 /// A struct whose fields are those of a `regs_t` or the ports of a module.
 pub trait Image {
     /// Appends this value's fields, in order. Array lengths follow the sizes it was made with.

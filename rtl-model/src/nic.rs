@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use wires::from;
 
 use crate::block::Block;
-use crate::image::{Image, Wide, Writer};
+use crate::image::{Changes, Image, Wide, Writer};
 use crate::pcie_link;
 use crate::ram_1r1w::Ram;
 use crate::ram_fifo::{self, RamFifo};
@@ -26,8 +26,8 @@ use crate::stream_fifo::{self, StreamFifo};
 use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, TlpBeat, Word};
 use crate::{
     ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
-    packet_parse, path_select, payload_fetch, payload_write, pcie_room, port_rx, port_tx, qp_table,
-    replay_store, rx_track, tlp_engine, tlp_parse, tx_scheduler, window,
+    packet_parse, path_select, payload_fetch, payload_write, pcie_room, port_rx, port_tx, qp_drain,
+    qp_table, replay_store, rx_track, tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.
@@ -103,10 +103,20 @@ pub struct Outputs {
     pub wire_back: u32,
 }
 
-/// Where each instance lies in an image: first word of its outputs, of its registers. The order
-/// is that of `Nic::instances`.
+/// Where an instance lies in the RTL's image.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Its index among the RTL's instances.
+    pub instance: usize,
+    /// First word of its outputs, and how many they are.
+    pub outputs: (usize, usize),
+    /// The same for its registers.
+    pub regs: (usize, usize),
+}
+
+/// The place of each instance, in the order of `Nic::instances`.
 #[derive(Clone, Debug, Default)]
-pub struct Places(pub Vec<(usize, usize)>);
+pub struct Places(pub Vec<Place>);
 
 macro_rules! structs {
     ([] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
@@ -144,6 +154,9 @@ mod at {
     }
     super::blocks!(numbers);
 }
+
+/// The blocks that the NIC's output ports come from.
+const PORTS: u64 = 1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::port_tx;
 
 macro_rules! memory_struct {
     ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
@@ -358,39 +371,53 @@ impl Nic {
         blocks!(each, self, instance)
     }
 
-    /// Writes the image of the outputs and registers that may have changed since the last one, or
-    /// of all of them.
+    /// Writes the whole image.
     ///
     /// # Panics
     /// When `places` are not those of a NIC.
-    pub fn write_image(&mut self, places: &Places, image: &mut [u32], all: bool) {
-        let changed = if all { u64::MAX } else { self.changed };
-        let seen = if all { u64::MAX } else { self.seen };
-        let read = if all { u64::MAX } else { self.read };
+    pub fn write_image(&self, places: &Places, image: &mut [u32]) {
         let mut places = places.0.iter();
-        let mut place = || *places.next().expect("a place for each instance");
-        self.ports().write(&mut Writer::new(&mut image[place().0..]));
+        self.instances(&mut |_, outputs, regs| {
+            let place = places.next().expect("a place for each instance");
+            outputs.write(&mut Writer::new(&mut image[place.outputs.0..]));
+            regs.write(&mut Writer::new(&mut image[place.regs.0..]));
+        });
+    }
+
+    /// Adds to the log's clock the outputs and registers that may have changed since the last one.
+    ///
+    /// # Panics
+    /// When `places` are not those of a NIC.
+    pub fn write_changes(&mut self, places: &Places, log: &mut Changes) {
+        let (changed, seen, read) = (self.changed, self.seen, self.read);
+        let mut places = places.0.iter();
+        let mut place = || places.next().expect("a place for each instance");
+        let top = place();
+        if (changed | seen) & PORTS != 0 {
+            log.part(2 * top.instance, top.outputs.1, |out| self.ports().write(out));
+        }
         macro_rules! each {
-            ([$s:expr, $image:expr, $place:expr, $changed:expr, $seen:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => { $(
-                let (outputs, regs) = $place();
-                if $changed >> $k & 1 == 1 || $seen >> $k & 1 == 1 && $comb(&$s.o.$name) {
-                    $s.o.$name.write(&mut Writer::new(&mut $image[outputs..]));
-                }
+            ([$s:expr, $log:expr, $place:expr, $changed:expr, $seen:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => { $(
+                let place = $place();
+                // Registers come first.
                 if $changed >> $k & 1 == 1 {
-                    $s.b.$name.write(&mut Writer::new(&mut $image[regs..]));
+                    $log.part(2 * place.instance + 1, place.regs.1, |out| $s.b.$name.write(out));
+                }
+                if $changed >> $k & 1 == 1 || $seen >> $k & 1 == 1 && $comb(&$s.o.$name) {
+                    $log.part(2 * place.instance, place.outputs.1, |out| $s.o.$name.write(out));
                 }
             )* };
         }
-        blocks!(each, self, image, place, changed, seen);
+        blocks!(each, self, log, place, changed, seen);
         macro_rules! each {
-            ([$s:expr, $image:expr, $place:expr, $read:expr] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => { $(
-                let (_, regs) = $place();
+            ([$s:expr, $log:expr, $place:expr, $read:expr] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => { $(
+                let place = $place();
                 if $read >> $k & 1 == 1 {
-                    $s.m.$name.write(&mut Writer::new(&mut $image[regs..]));
+                    $log.part(2 * place.instance + 1, place.regs.1, |out| $s.m.$name.write(out));
                 }
             )* };
         }
-        memories!(each, self, image, place, read);
+        memories!(each, self, log, place, read);
         (self.changed, self.seen, self.read) = (0, 0, 0);
     }
 

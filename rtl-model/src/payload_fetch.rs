@@ -18,6 +18,7 @@
 //! in its turn it goes to `failed_*`, with the reason that came first. A tag comes round again after
 //! all others. There is no completion timeout: a read that is never answered keeps its tag, and the
 //! segments behind it wait for their turn.
+//! QP-6: so does, with reason 0, one whose QP has ended by its turn.
 //! SEG-5: `tags_free` counts a segment's reads as soon as it is taken; with fewer than 3 only a
 //! segment of 0 bytes is taken.
 //!
@@ -140,6 +141,8 @@ pub struct Inputs {
     pub tagr_rdata: Record,
     /// Whoever ends what cannot be sent.
     pub failed_ready: bool,
+    /// From `qp_table`: QPs in error or being closed.
+    pub dead: Wide<4>,
 }
 
 /// Output ports, without the `_o`.
@@ -594,10 +597,12 @@ impl Block for Regs {
         self.failed_valid &= !i.failed_ready;
         if o.head_ready {
             let why = self.why(self.slot(i.head.slot));
-            self.hand_valid = why == 0;
-            self.failed_valid = why != 0;
+            let qp = i.head.qp;
+            let ends = why != 0 || i.dead.0[usize::from(qp / 64)] >> (qp % 64) & 1 == 1;
+            self.hand_valid = !ends;
+            self.failed_valid = ends;
             self.hand = i.head;
-            if why != 0 {
+            if ends {
                 self.failed_reason = why;
             }
         }

@@ -3,13 +3,16 @@
 //! Twin of `hdl/qp_table.sv` and of the types in `hdl/qp_pkg.sv`. One request at a time, 2 clocks
 //! each: the context is read in the clock in which a request is chosen, the request is taken in
 //! the next one, and its response or event comes in the third, in which the next request is
-//! chosen. Order of choice: find, upd, build, done, qp; but a qp lets two others go first, no more,
+//! chosen. Order of choice: find, upd, build, done, end, qp; but a qp lets two others go first, no more,
 //! so that QP-3's 15 clocks hold under any load. An open that starts a group is answered only after
 //! `window` has taken the group.
 //!
 //! QP-1, QP-5: a number is generation:16 slot:8. Slots never open come first, in ascending order,
 //! then the one closed longest ago. The generation starts at 1 and wraps from 0xffff to 0.
 //! QP-4: PSNs start at `cfg_initial_psn`. SCH-1: a group is a destination, or else a QP.
+//! QP-6: `dead` has a bit for each QP that is in error or is being closed: it takes no message and
+//! no frame is its own. A close with a message outstanding is `drain`; `qp_drain` then frees the
+//! slot. A bare find is by slot, and finds any QP.
 //! Borders: the table full; a number of another generation, of a slot beyond the table or never
 //! open; a close with a message outstanding; the first and the last QP of a group.
 //!
@@ -66,6 +69,7 @@ pub struct Inputs {
     /// From `ack_take`: look up the QP of a frame.
     pub find_valid: bool,
     pub find_qpn: Qpn,
+    pub find_bare: bool,
     pub find_dest_ip: u32,
     /// From `ack_take`: the new cumulative PSN, and the receiver's number.
     pub upd_valid: bool,
@@ -87,6 +91,11 @@ pub struct Inputs {
     /// From `completion`: a message has completed.
     pub done_valid: bool,
     pub done_qp: u8,
+    /// From `qp_drain`: mark this QP, or free its slot.
+    pub end_valid: bool,
+    pub end_qp: u8,
+    pub end_close: bool,
+    pub end_free: bool,
     /// From `window`.
     pub open_ready: bool,
     /// From the memory.
@@ -122,6 +131,7 @@ pub struct Outputs {
     pub qp_rsp_valid: bool,
     pub qp_rsp_ok: bool,
     pub qp_rsp_full: bool,
+    pub qp_rsp_failed: bool,
     pub qp_rsp_qpn: Qpn,
     pub qp_rsp_group: u8,
     #[bits(6)]
@@ -129,6 +139,16 @@ pub struct Outputs {
     pub qp_rsp_msn: u16,
     /// To `completion`.
     pub done_ready: bool,
+    /// To `qp_drain`: the host closes a QP with a message outstanding.
+    pub drain_valid: bool,
+    pub drain_qp: u8,
+    pub end_ready: bool,
+    pub end_rsp_valid: bool,
+    pub end_rsp_ok: bool,
+    pub end_rsp_qpn: Qpn,
+    pub end_rsp_group: u8,
+    /// To `payload_fetch`: QPs in error or being closed.
+    pub dead: Wide<4>,
     /// To `window`: a group begins.
     pub open_valid: bool,
     pub open_group: u8,
@@ -161,6 +181,7 @@ pub enum State {
     Qp = 5,
     /// Waits for `window` before the open is answered.
     Opening = 6,
+    End = 7,
 }
 
 /// Answer to a look-up.
@@ -196,6 +217,8 @@ pub struct QpRsp {
     pub ok: bool,
     /// Not done for want of a slot.
     pub full: bool,
+    /// Not done, for the QP is in error or is being closed.
+    pub failed: bool,
     /// The QP.
     pub qpn: Qpn,
     /// Its group.
@@ -205,6 +228,17 @@ pub struct QpRsp {
     pub dest: u8,
     /// Messages posted on it before.
     pub msn: u16,
+}
+
+/// Answer to `qp_drain`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
+pub struct EndRsp {
+    /// A mark holds.
+    pub ok: bool,
+    /// The QP.
+    pub qpn: Qpn,
+    /// Its group.
+    pub group: u8,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -222,8 +256,13 @@ pub struct Regs {
     pub build_rsp: BuildRsp,
     pub qp_rsp_valid: bool,
     pub qp_rsp: QpRsp,
+    pub end_rsp_valid: bool,
+    pub end_rsp: EndRsp,
     pub created: bool,
     pub closed: bool,
+    /// Closed, by `qp_drain`.
+    pub freed: bool,
+    pub drain: bool,
     /// Slots that have been open; the next one never was.
     #[bits(9)]
     pub fresh: u16,
@@ -237,6 +276,8 @@ pub struct Regs {
     /// Open QPs of a destination.
     #[bits(9)]
     pub refs: Vec<u16>,
+    /// QPs in error or being closed.
+    pub dead: Wide<4>,
 }
 
 impl Block for Regs {
@@ -254,14 +295,19 @@ impl Block for Regs {
             build_rsp: BuildRsp::default(),
             qp_rsp_valid: false,
             qp_rsp: QpRsp::default(),
+            end_rsp_valid: false,
+            end_rsp: EndRsp::default(),
             created: false,
             closed: false,
+            freed: false,
+            drain: false,
             fresh: 0,
             head: 0,
             tail: 0,
             count: 0,
             slots: vec![0; sizes.qps as usize],
             refs: vec![0; 64],
+            dead: Wide::ZERO,
         }
     }
 
@@ -285,17 +331,26 @@ impl Block for Regs {
         o.qp_rsp_valid = self.qp_rsp_valid;
         o.qp_rsp_ok = self.qp_rsp.ok;
         o.qp_rsp_full = self.qp_rsp.full;
+        o.qp_rsp_failed = self.qp_rsp.failed;
         o.qp_rsp_qpn = self.qp_rsp.qpn;
         o.qp_rsp_group = self.qp_rsp.group;
         o.qp_rsp_dest = self.qp_rsp.dest;
         o.qp_rsp_msn = self.qp_rsp.msn;
+        o.drain_valid = self.drain;
+        o.drain_qp = self.qp_rsp.qpn.slot();
+        o.end_ready = self.state == State::End;
+        o.end_rsp_valid = self.end_rsp_valid;
+        o.end_rsp_ok = self.end_rsp.ok;
+        o.end_rsp_qpn = self.end_rsp.qpn;
+        o.end_rsp_group = self.end_rsp.group;
+        o.dead = self.dead;
         o.open_valid = self.state == State::Opening;
         o.open_group = self.qp_rsp.group;
         o.created_valid = self.created;
         o.created_qpn = self.qp_rsp.qpn;
         o.created_dest = self.qp_rsp.dest;
-        o.closed_valid = self.closed;
-        o.closed_qpn = self.qp_rsp.qpn;
+        o.closed_valid = self.closed || self.freed;
+        o.closed_qpn = if self.freed { self.end_rsp.qpn } else { self.qp_rsp.qpn };
         o.ctx_we = false;
         o.ctx_waddr = 0;
         o.ctx_wdata = Ctx::default();
@@ -321,8 +376,11 @@ impl Block for Regs {
         self.upd_done = false;
         self.build_rsp_valid = false;
         self.qp_rsp_valid = false;
+        self.end_rsp_valid = false;
         self.created = false;
         self.closed = false;
+        self.freed = false;
+        self.drain = false;
         match self.state {
             State::Idle => {
                 self.state = self.choose(i).map_or(State::Idle, |(state, _)| state);
@@ -345,6 +403,7 @@ impl Block for Regs {
                 };
             }
             State::Done => {}
+            State::End => self.end(i),
             State::Qp => {
                 self.answer(i);
                 return;
@@ -361,9 +420,14 @@ impl Block for Regs {
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        let asked = i.find_valid | i.upd_valid | i.build_valid | i.done_valid | i.qp_valid;
-        let told = self.find_rsp_valid | self.upd_done | self.build_rsp_valid | self.qp_rsp_valid;
-        // `created` and `closed` come with `qp_rsp_valid`.
+        let asked =
+            i.find_valid | i.upd_valid | i.build_valid | i.done_valid | i.end_valid | i.qp_valid;
+        let told = self.find_rsp_valid
+            | self.upd_done
+            | self.build_rsp_valid
+            | self.qp_rsp_valid
+            | self.end_rsp_valid;
+        // The events come with `qp_rsp_valid` or `end_rsp_valid`.
         self.state == State::Idle && !asked && !told
     }
 }
@@ -409,6 +473,8 @@ impl Regs {
             Some((State::Build, i.build_qp))
         } else if i.done_valid {
             Some((State::Done, i.done_qp))
+        } else if i.end_valid {
+            Some((State::End, i.end_qp))
         } else if i.qp_valid {
             Some((State::Qp, self.qp_slot(i)))
         } else {
@@ -421,13 +487,23 @@ impl Regs {
         u16::from(qpn.slot()) < self.fresh && ctx.open && ctx.generation == qpn.generation()
     }
 
+    fn is_dead(&self, slot: u8) -> bool {
+        self.dead.0[usize::from(slot / 64)] >> (slot % 64) & 1 == 1
+    }
+
+    fn set_dead(&mut self, slot: u8, dead: bool) {
+        let word = &mut self.dead.0[usize::from(slot / 64)];
+        *word = *word & !(1 << (slot % 64)) | u64::from(dead) << (slot % 64);
+    }
+
     fn find(&self, i: &Inputs) -> FindRsp {
         let ctx = &i.ctx_rdata;
         let ip = (i.cfg_peer_ip.0[usize::from(ctx.dest) / 2] >> (32 * (ctx.dest % 2))) as u32;
-        if !self.is_open(ctx, i.find_qpn) || ip != i.find_dest_ip {
+        let qp = i.find_qpn.slot();
+        let own = self.is_open(ctx, i.find_qpn) && !self.is_dead(qp) && ip == i.find_dest_ip;
+        if !own && !i.find_bare {
             return FindRsp::default();
         }
-        let qp = i.find_qpn.slot();
         let group = group(qp, ctx.dest, i.cfg_groups);
         FindRsp { ok: true, qp, given: ctx.given, cum: ctx.cum, group }
     }
@@ -446,18 +522,19 @@ impl Regs {
             }
             POST => {
                 let ok = self.is_open(ctx, i.qp_qpn) && ctx.dest == i.qp_dest;
+                if ok && self.is_dead(i.qp_qpn.slot()) {
+                    return QpRsp { failed: true, ..QpRsp::default() };
+                }
                 (ok, i.qp_qpn, ctx.dest, ctx.posted)
             }
-            CLOSE => {
-                let ok = self.is_open(ctx, i.qp_qpn) && ctx.posted == ctx.done;
-                (ok, i.qp_qpn, ctx.dest, ctx.posted)
-            }
+            CLOSE => (self.is_open(ctx, i.qp_qpn), i.qp_qpn, ctx.dest, ctx.posted),
             _ => return QpRsp::default(),
         };
         if !ok {
             return QpRsp::default();
         }
-        QpRsp { ok, full: false, qpn, group: group(qpn.slot(), dest, i.cfg_groups), dest, msn }
+        let group = group(qpn.slot(), dest, i.cfg_groups);
+        QpRsp { ok, qpn, group, dest, msn, ..QpRsp::default() }
     }
 
     /// The slot and context that the request in work writes.
@@ -498,11 +575,15 @@ impl Regs {
                         }
                     }
                     POST => ctx.posted = ctx.posted.wrapping_add(1),
-                    _ => ctx.open = false,
+                    _ => ctx.open = self.drains(&ctx, rsp.qpn.slot()),
                 }
                 rsp.qpn.slot()
             }
-            State::Idle | State::Find | State::Opening => return None,
+            State::End if i.end_free => {
+                ctx.open = false;
+                i.end_qp
+            }
+            State::Idle | State::Find | State::Opening | State::End => return None,
         };
         Some((slot, ctx))
     }
@@ -532,14 +613,47 @@ impl Regs {
                     self.fresh += 1;
                 }
             }
+            CLOSE if self.drains(&i.ctx_rdata, i.qp_qpn.slot()) => {
+                self.set_dead(i.qp_qpn.slot(), true);
+                self.drain = true;
+            }
             CLOSE => {
                 self.closed = true;
-                self.refs[refs] -= 1;
-                self.slots[usize::from(self.tail)] = i.qp_qpn.slot();
-                self.tail = self.after(self.tail);
-                self.count += 1;
+                self.free(i.qp_qpn.slot(), refs);
             }
             _ => {}
+        }
+    }
+
+    /// A close of this QP is for `qp_drain`: a message is outstanding, or it is in error.
+    fn drains(&self, ctx: &Ctx, slot: u8) -> bool {
+        ctx.posted != ctx.done || self.is_dead(slot)
+    }
+
+    /// The slot goes to the closed ones; its QP no longer counts for its destination.
+    fn free(&mut self, slot: u8, refs: usize) {
+        self.refs[refs] -= 1;
+        self.slots[usize::from(self.tail)] = slot;
+        self.tail = self.after(self.tail);
+        self.count += 1;
+    }
+
+    /// Marks a QP, or frees its slot.
+    fn end(&mut self, i: &Inputs) {
+        let (ctx, slot) = (&i.ctx_rdata, i.end_qp);
+        let ok = ctx.open && (i.end_close || !self.is_dead(slot));
+        self.end_rsp_valid = true;
+        self.end_rsp = EndRsp {
+            ok,
+            qpn: Qpn::new(ctx.generation, slot),
+            group: group(slot, ctx.dest, i.cfg_groups),
+        };
+        if i.end_free {
+            self.freed = true;
+            self.free(slot, usize::from(ctx.dest));
+        }
+        if i.end_free || ok {
+            self.set_dead(slot, !i.end_free);
         }
     }
 }

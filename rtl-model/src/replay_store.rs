@@ -13,6 +13,9 @@
 //! for a clock a retire or a final that is about to act. Retire before final (section 16: the
 //! acknowledgement before its completion); build, gone and one of them may meet in one clock.
 //!
+//! QP-6: a retire with `discard` does not wait for a `final`; a toss frees a slot that was never
+//! built, in a clock in which nothing else may free one.
+//!
 //! Borders: the last slot of all taken; acknowledged in egress and the other way round; a last
 //! packet's `final` before and after `gone`; PSNs modulo PSNS; both ends of the memory of free
 //! ones. A PSN is built before it is retired or final, once each; a slot is gone once after its
@@ -80,12 +83,19 @@ pub struct Inputs {
     pub retire_qp: u8,
     /// From `ack_take`.
     pub retire_psn: Psn,
+    /// From `ack_take`: it is discarded, not acknowledged.
+    pub retire_discard: bool,
     /// From `completion`: a message is complete.
     pub final_valid: bool,
     /// From `completion`.
     pub final_qp: u8,
     /// From `completion`: of its last packet.
     pub final_psn: Psn,
+    /// From `qp_drain`: a segment came to nothing.
+    pub toss_valid: bool,
+    /// From `qp_drain`: its slot.
+    #[bits(10)]
+    pub toss_slot: u16,
     /// From `port_tx`: a frame is serialised.
     pub gone_valid: bool,
     /// From `port_tx`: it has a slot.
@@ -124,6 +134,8 @@ pub struct Outputs {
     pub retire_rsp_last: bool,
     /// To `completion`.
     pub final_ready: bool,
+    /// To `qp_drain`.
+    pub toss_ready: bool,
     /// Slots handed out and not free again.
     #[bits(11)]
     pub used: u16,
@@ -209,6 +221,8 @@ pub struct Regs {
     /// Slot of the retire in `Answer`.
     #[bits(10)]
     pub retiring: u16,
+    /// That retire waits for no `final`.
+    pub discards: bool,
     /// The record is an answer.
     pub rsp_valid: bool,
     /// Payload bytes of the packet last retired.
@@ -260,6 +274,7 @@ impl Block for Regs {
             used: 0,
             state: State::Idle,
             retiring: 0,
+            discards: false,
             rsp_valid: false,
             rsp_len: 0,
             rsp_group: 0,
@@ -293,6 +308,8 @@ impl Block for Regs {
         o.build_ready = true;
         o.retire_ready = self.state == State::Idle;
         o.final_ready = self.state == State::Idle && !i.retire_valid;
+        o.toss_ready =
+            !(matches!(self.state, State::Answer | State::Final) || i.gone_valid && i.gone_data);
         if i.build_valid {
             o.map_we = true;
             o.map_waddr = self.place(i.build_qp, i.build_psn);
@@ -334,7 +351,10 @@ impl Block for Regs {
             self.free_if_done(i.gone_slot);
         }
         match self.state {
-            State::Idle if i.retire_valid => self.state = State::Retire,
+            State::Idle if i.retire_valid => {
+                self.state = State::Retire;
+                self.discards = i.retire_discard;
+            }
             State::Idle if i.final_valid => self.state = State::Final,
             State::Retire => {
                 self.retiring = i.map_rdata.slot;
@@ -346,6 +366,9 @@ impl Block for Regs {
                 (self.rsp_last, self.rsp_group) = (last, group);
                 let slot = self.index(self.retiring);
                 self.acked.set(slot, true);
+                if self.discards {
+                    self.hold_last.set(slot, false);
+                }
                 self.free_if_done(self.retiring);
                 self.state = State::Idle;
             }
@@ -356,6 +379,9 @@ impl Block for Regs {
                 self.state = State::Idle;
             }
             _ => {}
+        }
+        if i.toss_valid && o.toss_ready {
+            self.free(i.toss_slot);
         }
         if i.build_valid {
             let slot = self.index(i.build_slot);
@@ -374,7 +400,11 @@ impl Block for Regs {
         self.state == State::Idle
             && offer_stays
             && !(self.freed_valid || self.fetching || self.rsp_valid)
-            && !(i.build_valid || i.retire_valid || i.final_valid || (i.gone_valid && i.gone_data))
+            && !(i.build_valid
+                || i.retire_valid
+                || i.final_valid
+                || i.toss_valid
+                || (i.gone_valid && i.gone_data))
     }
 }
 
@@ -408,10 +438,14 @@ impl Regs {
         let at = self.index(slot);
         if self.acked[at] && !self.egress[at] && !self.hold_last[at] {
             self.acked.set(at, false);
-            self.freed_valid = true;
-            self.freed = slot;
-            self.used = self.used.wrapping_sub(1) & 0x7ff;
+            self.free(slot);
         }
+    }
+
+    fn free(&mut self, slot: u16) {
+        self.freed_valid = true;
+        self.freed = slot;
+        self.used = self.used.wrapping_sub(1) & 0x7ff;
     }
 
     /// The ring of free slots and the one on offer.

@@ -1,7 +1,7 @@
 //! Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //!
-//! Twin of `hdl/tx_scheduler.sv`. One thing at a time, in this order (section 16): an ack, a post,
-//! a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it
+//! Twin of `hdl/tx_scheduler.sv`. One thing at a time, in this order (section 16): an ack, a drop, a
+//! post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it
 //! began, in the clock in which the next one may begin; 2 more for each QP passed over for tags,
 //! more while `window` serves others. An ack takes 2 clocks and a post 3, each 3 more where its
 //! group may join the list.
@@ -17,7 +17,7 @@
 //! begins the pass. A pass begins with `ring`, with an ack, 15 clocks after a half event, and with
 //! a starved group that rejoins, unless the pool stopped the last one. A post or an ack takes its
 //! group from the starved ones to the list, as it may have 0 bytes to send. CC-1's initial window:
-//! `window`.
+//! `window`. QP-6: a drop forgets the queue of its QP and is an ack in all else.
 //!
 //! Borders: message lengths 0, 1, MSS − 1, MSS, MSS + 1, 2^31 − 1; MSS 1 to 8,192; PSN 0xffffff to
 //! 0; `next − cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size
@@ -90,6 +90,12 @@ pub struct Inputs {
     pub ack_group: u8,
     /// From `ack_take`.
     pub ack_cum: Psn,
+    /// From `qp_drain`: a QP sends nothing more.
+    pub drop_valid: bool,
+    /// From `qp_drain`.
+    pub drop_qp: u8,
+    /// From `qp_drain`.
+    pub drop_group: u8,
     /// From `window`.
     pub try_ready: bool,
     /// From `window`.
@@ -127,6 +133,8 @@ pub struct Outputs {
     pub post_ready: bool,
     /// To `ack_take`.
     pub ack_ready: bool,
+    /// To `qp_drain`.
+    pub drop_ready: bool,
     /// To `window`: is it open?
     pub try_valid: bool,
     /// To `window`.
@@ -215,8 +223,10 @@ pub enum State {
     PostLink = 6,
     /// Has the QP's context.
     AckCtx = 7,
+    /// Has the QP's context.
+    DropCtx = 8,
     /// Waits for the window, then the group joins.
-    JoinWindow = 8,
+    JoinWindow = 9,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -401,6 +411,10 @@ impl Block for Regs {
                 let ctx = i.qctx_rdata.after_ack(i.ack_cum);
                 self.write_back(i, o, i.ack_group, i.ack_qp, ctx);
             }
+            State::DropCtx => {
+                o.drop_ready = true;
+                self.write_back(i, o, i.drop_group, i.drop_qp, i.qctx_rdata.after_drop());
+            }
         }
     }
 
@@ -431,6 +445,10 @@ impl Block for Regs {
                 begins |= i.ack_valid;
                 self.ask_to_join(i.ack_group, &o.work_wdata);
             }
+            State::DropCtx => {
+                begins |= i.drop_valid;
+                self.ask_to_join(i.drop_group, &o.work_wdata);
+            }
             State::JoinWindow if i.try_rsp_valid => {
                 if i.try_rsp_ok {
                     self.push(self.try_group);
@@ -451,6 +469,7 @@ impl Block for Regs {
             && !self.passing
             && !i.ring
             && !i.ack_valid
+            && !i.drop_valid
             && !i.post_valid
             && self.bells == 0
             && !(self.armed && i.half_valid)
@@ -491,6 +510,10 @@ impl Regs {
             o.qctx_re = true;
             o.qctx_raddr = u32::from(i.ack_qp);
             i.ack_group
+        } else if i.drop_valid {
+            o.qctx_re = true;
+            o.qctx_raddr = u32::from(i.drop_qp);
+            i.drop_group
         } else if i.post_valid {
             o.qctx_re = true;
             o.qctx_raddr = u32::from(i.post_qp);
@@ -521,6 +544,8 @@ impl Regs {
         self.wrapped = false;
         if i.ack_valid {
             self.state = State::AckCtx;
+        } else if i.drop_valid {
+            self.state = State::DropCtx;
         } else if i.post_valid {
             self.state = State::PostCtx;
         } else if room(i) && self.starved.any() {
@@ -725,6 +750,13 @@ impl Context {
         if cum.ahead_of(self.cum) > 0 {
             self.cum = cum;
         }
+        self
+    }
+
+    /// The QP sends nothing more.
+    fn after_drop(mut self) -> Self {
+        self.queued = false;
+        self.sent = 0;
         self
     }
 

@@ -420,4 +420,34 @@ pub enum Refuse {
     QpFull = 7,
     /// No free message entry.
     MsgFull = 8,
+    /// The QP is in error, or is being closed.
+    QpError = 9,
+}
+
+/// Why a QP ends before its messages do (QP-6). All but the last put it in error.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    ImageEnum,
+    Serialize,
+    Deserialize,
+)]
+#[bits(2)]
+pub enum Why {
+    /// A payload could not be read (PCI-8).
+    #[default]
+    Read = 0,
+    /// One timeout more than the budget (TMR-4).
+    Timeout = 1,
+    /// One NACK more than the budget (NAK-2).
+    Nack = 2,
+    /// The host closes it.
+    Close = 3,
 }

@@ -2,7 +2,7 @@
 //!
 //! Twin of `hdl/window.sv`. An operation takes 2 clocks: a request taken in clock N is answered,
 //! and its effect is in force, in clock N + 2; so throughput is 1 operation in 2 clocks. One
-//! request at a time, in this order: open, sub, query, try.
+//! request at a time, in this order: open, sub, lose, toss, query, try.
 //!
 //! SEG-3: a group may send while its window is larger than its bytes in flight. CC-1: a new group
 //! starts from `cfg_init_window` with nothing in flight; acknowledged packets leave flight (sub).
@@ -63,6 +63,22 @@ pub struct Inputs {
     /// From `ack_take`, nominal.
     #[bits(14)]
     pub sub_bytes: u16,
+    /// From `retransmit`: a packet waits to go again.
+    pub lose_valid: bool,
+    /// From `retransmit`.
+    pub lose_group: u8,
+    /// From `retransmit`, nominal.
+    #[bits(14)]
+    pub lose_bytes: u16,
+    /// From `retransmit`: it was lost on the way, so the window shrinks.
+    pub lose_shrink: bool,
+    /// From `qp_drain`: a segment came to nothing.
+    pub toss_valid: bool,
+    /// From `qp_drain`.
+    pub toss_group: u8,
+    /// From `qp_drain`, nominal.
+    #[bits(14)]
+    pub toss_bytes: u16,
     /// From `packet_build`: is the window nearly full?
     pub query_valid: bool,
     /// From `packet_build`.
@@ -87,6 +103,10 @@ pub struct Outputs {
     pub open_ready: bool,
     /// To `ack_take`.
     pub sub_ready: bool,
+    /// To `retransmit`.
+    pub lose_ready: bool,
+    /// To `qp_drain`.
+    pub toss_ready: bool,
     /// To `packet_build`.
     pub query_ready: bool,
     /// To `packet_build`.
@@ -141,6 +161,8 @@ pub struct Regs {
     #[bits(14)]
     pub bytes: u16,
     /// Of the request taken.
+    pub shrink: bool,
+    /// Of the request taken.
     pub commit: bool,
     /// `query_rsp_tight` is an answer.
     pub query_rsp_valid: bool,
@@ -163,6 +185,7 @@ impl Block for Regs {
             state: State::Idle,
             group: 0,
             bytes: 0,
+            shrink: false,
             commit: false,
             query_rsp_valid: false,
             query_rsp_tight: false,
@@ -187,7 +210,9 @@ impl Block for Regs {
         if self.state == State::Idle {
             o.open_ready = true;
             o.sub_ready = !i.open_valid;
-            o.query_ready = o.sub_ready && !i.sub_valid;
+            o.lose_ready = o.sub_ready && !i.sub_valid;
+            o.toss_ready = o.lose_ready && !i.lose_valid;
+            o.query_ready = o.toss_ready && !i.toss_valid;
             o.try_ready = o.query_ready && !i.query_valid;
             if let Some((_, group)) = offered(i) {
                 o.win_re = true;
@@ -209,7 +234,7 @@ impl Block for Regs {
                     self.state = state;
                     self.group = group;
                     if state == State::Sub {
-                        self.bytes = i.sub_bytes;
+                        (self.bytes, self.shrink) = leaves(i);
                     } else if state == State::Try {
                         self.bytes = i.try_bytes;
                         self.commit = i.try_commit;
@@ -244,6 +269,10 @@ fn offered(i: &Inputs) -> Option<(State, u8)> {
         Some((State::Open, i.open_group))
     } else if i.sub_valid {
         Some((State::Sub, i.sub_group))
+    } else if i.lose_valid {
+        Some((State::Sub, i.lose_group))
+    } else if i.toss_valid {
+        Some((State::Sub, i.toss_group))
     } else if i.query_valid {
         Some((State::Query, i.query_group))
     } else if i.try_valid {
@@ -253,6 +282,22 @@ fn offered(i: &Inputs) -> Option<(State, u8)> {
     }
 }
 
+/// Bytes that leave flight, and whether the window shrinks.
+fn leaves(i: &Inputs) -> (u16, bool) {
+    if i.sub_valid {
+        (i.sub_bytes, false)
+    } else if i.lose_valid {
+        (i.lose_bytes, i.lose_shrink)
+    } else {
+        (i.toss_bytes, false)
+    }
+}
+
+/// CC-1: a window after a loss. It never grows by one.
+fn shrunk(cwnd: u32, unit: u32) -> u32 {
+    cwnd.saturating_sub(unit).max(unit).min(cwnd)
+}
+
 impl Regs {
     /// What the request makes of the group's word, if it writes it.
     fn word_after(&self, i: &Inputs) -> Option<Win> {
@@ -260,7 +305,11 @@ impl Regs {
         let bytes = u32::from(self.bytes);
         match self.state {
             State::Open => Some(Win { cwnd: i.cfg_init_window, flight: 0 }),
-            State::Sub => Some(Win { cwnd, flight: flight.wrapping_sub(bytes) }),
+            State::Sub => {
+                let unit = u32::from(i.cfg_unit);
+                let cwnd = if self.shrink { shrunk(cwnd, unit) } else { cwnd };
+                Some(Win { cwnd, flight: flight.wrapping_sub(bytes) })
+            }
             State::Try if self.commit && cwnd > flight => {
                 Some(Win { cwnd, flight: flight.wrapping_add(bytes) })
             }

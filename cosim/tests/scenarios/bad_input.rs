@@ -56,6 +56,12 @@ fn wrong() -> Vec<Wrong> {
         let pair = PAIR.replacen("name = \"b\"\naddress = \"10.0.0.2\"", line, 1);
         Wrong { text: format!("limit = \"50us\"\n{pair}"), line: "[[nic]]", key, says }
     };
+    let ruled = |line: &'static str, key, says| Wrong {
+        text: scenario("limit = \"50us\"", &(message("1B", "") + "[[switch]]\n" + line)),
+        line,
+        key,
+        says,
+    };
     let egress = "EgressBufferManager";
     let pools = "EgressBufferManager.PoolAllocationVector";
     vec![
@@ -101,6 +107,24 @@ fn wrong() -> Vec<Wrong> {
         nic("name = \"b\"\naddress = \"10.0.0.1\"", "address", &["have the address", "QP-1"]),
         nic("name = \"b\"", "address", &["needs an IPv4 address", "QP-1"]),
         nic("address = \"10.0.0.2\"", "name", &["needs a name", "QP-1"]),
+        // The switch.
+        ruled("action = \"lose\"", "action", &["unknown variant `lose`", "drop"]),
+        ruled("action = \"drop\"\nfrm = \"a\"", "frm", &["unknown field `frm`", "from"]),
+        ruled("action = \"drop\"\nto = \"c\"", "to", &["no NIC `c`", "QP-1"]),
+        ruled("action = \"drop\"\nkind = \"CNP\"", "kind", &["did not match"]),
+        ruled("action = \"drop\"\npsn = 16777216", "psn", &["0 to 16777215", "QP-2"]),
+        ruled("action = \"drop\"\nprobability = 1.01", "probability", &["more than 1"]),
+        ruled("action = \"drop\"\nprobability = -0.5", "probability", &["decimal number"]),
+        ruled("action = \"drop\"\nby = \"1ns\"", "by", &["no meaning for drop", "switch"]),
+        ruled("action = \"drop\"\nevery = 0", "every", &["0 is not from 1"]),
+        ruled("action = \"delay\"", "by", &["a delay needs it"]),
+        ruled("action = \"delay\"\nby = \"2ns\"\nmost = \"1ns\"", "most", &["less than `by`"]),
+        ruled("action = \"trim\"\nkind = \"ACK\"", "kind", &["only data", "PKT-3"]),
+        ruled("action = \"mark\"\nmessage = 1\nkind = \"SACK\"", "kind", &["only data", "PKT-3"]),
+        ruled("to = \"a\"\naction = \"pause\"", "classes", &["a pause needs it", "PFC-4"]),
+        ruled("to = \"a\"\naction = \"pause\"\nclasses = [8]", "classes", &["0 to 7", "PFC-4"]),
+        head("Downlink.DataRate = \"500Gbps\"", "DataRate", &["bus carries", "PKT-2"]),
+        head("Downlink.BufferSize = \"0B\"", "BufferSize", &["0 B is not from 1"]),
         nic(
             "name = \"b\"\naddress = \"10.0.0.2\"\nICRCEnable = true",
             "ICRCEnable",

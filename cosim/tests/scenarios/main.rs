@@ -2,8 +2,10 @@
 
 mod bad_input;
 mod common;
+mod ends;
 mod figures;
 mod frames;
 mod path;
 mod pcie;
 mod shapes;
+mod switch;

@@ -24,11 +24,16 @@ class Host {
   int64_t step(rust::Slice<const uint32_t> inputs, rust::Slice<const uint32_t> expected) {
     return table_->step(rtl_, inputs.data(), expected.data());
   }
+  int64_t follow(rust::Slice<const uint32_t> log, size_t n) {
+    return table_->follow(rtl_, log.data(), n);
+  }
   int64_t run(rust::Slice<const uint32_t> inputs, size_t stride, size_t n) {
     return table_->run(rtl_, inputs.data(), stride, n);
   }
   int64_t settle(rust::Slice<const uint32_t> inputs) { return table_->settle(rtl_, inputs.data()); }
   void read(rust::Slice<uint32_t> image) const { table_->read(rtl_, image.data()); }
+  void expected(rust::Slice<uint32_t> image) const { table_->expected(rtl_, image.data()); }
+  void expect(rust::Slice<const uint32_t> image) { table_->expect(rtl_, image.data()); }
   void load(rust::Slice<const uint32_t> image) { table_->load(rtl_, image.data()); }
   void read_memory(uint32_t index, rust::Slice<uint32_t> words) const {
     table_->read_memory(rtl_, index, words.data());

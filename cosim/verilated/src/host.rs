@@ -16,9 +16,12 @@ pub mod ffi {
         fn memories(self: &Host) -> u32;
         fn reset(self: Pin<&mut Host>, level: bool);
         fn step(self: Pin<&mut Host>, inputs: &[u32], expected: &[u32]) -> i64;
+        fn follow(self: Pin<&mut Host>, log: &[u32], n: usize) -> i64;
         fn run(self: Pin<&mut Host>, inputs: &[u32], stride: usize, n: usize) -> i64;
         fn settle(self: Pin<&mut Host>, inputs: &[u32]) -> i64;
         fn read(self: &Host, image: &mut [u32]);
+        fn expected(self: &Host, image: &mut [u32]);
+        fn expect(self: Pin<&mut Host>, image: &[u32]);
         fn load(self: Pin<&mut Host>, image: &[u32]);
         fn read_memory(self: &Host, index: u32, words: &mut [u32]);
         fn load_memory(self: Pin<&mut Host>, index: u32, words: &[u32]);

@@ -58,6 +58,11 @@ impl Instance {
         if self.outputs_compared { rtl_model::image::image_words(&self.outputs) } else { 0 }
     }
 
+    /// Words of its registers in the image.
+    pub fn reg_words(&self) -> usize {
+        if self.regs_compared { rtl_model::image::image_words(&self.regs) } else { 0 }
+    }
+
     /// First word of its registers in the image.
     pub fn regs_offset(&self) -> usize {
         self.offset + self.output_words()

@@ -1,6 +1,7 @@
 //! An instance of a built module.
 
 use cxx::UniquePtr;
+use rtl_model::image::Changes;
 
 use crate::design::Built;
 use crate::error::RtlError;
@@ -9,6 +10,11 @@ use crate::layout::{Kind, Layout, Place};
 
 /// Clocks that assertions stay off after a load: the longest `$past` in the RTL, and one.
 const QUIET_CLOCKS: u32 = 3;
+
+/// What a call gives where every field is equal, and where an assertion has failed: as in
+/// `table.h`.
+const EQUAL: i64 = -1;
+const FAILED: i64 = -2;
 
 /// What registers and memories hold before the first reset or load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +107,70 @@ impl Rtl {
         check("inputs", inputs.len(), self.layout.input_words)?;
         check("the expected image", expected.len(), self.layout.expected_words)?;
         let found = self.host.pin_mut().step(inputs, expected);
-        match usize::try_from(found) {
-            Ok(place) => Ok(Some(self.difference(place, expected))),
-            Err(_) => self.edge(found, 1).map(|()| None),
+        if found >= 0 {
+            return Ok(Some(self.difference(expected)));
         }
+        self.edge(found, 1).map(|()| None)
+    }
+
+    /// The clocks of a log, each as `step`, with the image that `expect` and the clocks before
+    /// have left. Ends before the rising edge of the first clock with a difference: which it is,
+    /// and what differs.
+    ///
+    /// # Errors
+    /// When an assertion fails.
+    ///
+    /// # Panics
+    /// When a part of the log has another length than the layout's.
+    pub fn follow(&mut self, log: &Changes) -> Result<Option<(usize, Difference)>, RtlError> {
+        let mut from = 0;
+        // While assertions rest, clock by clock, so that they do for no longer than they must.
+        while self.quiet > 0 && from < log.clocks() {
+            if let Some(found) = self.follow_some(log, from, 1)? {
+                return Ok(Some(found));
+            }
+            from += 1;
+        }
+        self.follow_some(log, from, log.clocks() - from)
+    }
+
+    fn follow_some(
+        &mut self,
+        log: &Changes,
+        from: usize,
+        n: usize,
+    ) -> Result<Option<(usize, Difference)>, RtlError> {
+        if n == 0 {
+            return Ok(None);
+        }
+        let found = self.host.pin_mut().follow(log.from(from), n);
+        let Ok(clock) = usize::try_from(found) else { return self.edge(found, n).map(|()| None) };
+        self.edge(EQUAL, clock)?;
+        let mut expected = self.expected();
+        for (part, words) in log.parts(from + clock) {
+            let Some(instance) = self.layout.instances.get(part / 2) else { continue };
+            let at = if part % 2 == 0 { instance.offset } else { instance.regs_offset() };
+            expected[at..at + words.len()].copy_from_slice(words);
+        }
+        Ok(Some((from + clock, self.difference(&expected))))
+    }
+
+    /// Sets the image of which `follow` takes the changes.
+    ///
+    /// # Errors
+    /// When it has the wrong length.
+    pub fn expect(&mut self, image: &[u32]) -> Result<(), RtlError> {
+        check("the expected image", image.len(), self.layout.expected_words)?;
+        self.host.pin_mut().expect(image);
+        Ok(())
+    }
+
+    /// The image that the last compare held against it. An output that is nothing but a register
+    /// is shown as that register.
+    pub fn expected(&self) -> Vec<u32> {
+        let mut image = vec![0; self.layout.expected_words];
+        self.host.expected(&mut image);
+        image
     }
 
     /// A clock without a compare.
@@ -197,18 +263,21 @@ impl Rtl {
                 self.host.pin_mut().assertions(true);
             }
         }
-        if found == -1 {
+        if found == EQUAL {
             return Ok(());
         }
+        // That of a log's clock k is told as FAILED - k.
+        let clock = clock + FAILED.saturating_sub(found).unsigned_abs();
         Err(RtlError::Assertion { clock, text: self.host.pin_mut().error() })
     }
 
-    fn difference(&self, place: usize, expected: &[u32]) -> Difference {
+    fn difference(&self, expected: &[u32]) -> Difference {
         let rtl = self.read();
         let words = |p: &Place| p.offset..p.offset + self.layout.field(p).words();
         let differs = |p: &&Place| rtl[words(p)] != expected[words(p)];
-        let mut registers = self.layout.places.iter().filter(|p| p.kind == Kind::Register);
-        let place = registers.find(differs).unwrap_or(&self.layout.places[place]).clone();
+        let places = || self.layout.places.iter();
+        let register = places().filter(|p| p.kind == Kind::Register).find(differs);
+        let place = register.or_else(|| places().find(differs)).expect("something differs").clone();
         let words = words(&place);
         Difference { expected: expected[words.clone()].to_vec(), rtl: rtl[words].to_vec(), place }
     }

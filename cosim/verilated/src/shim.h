@@ -1,13 +1,21 @@
 // The same for every module: how one variable is compared, read and set, and the table.
+//
+// What the RTL must show is kept as it would lie in the RTL's own memory: a second root object, in
+// which only the compared variables are ever set. A part of the image that has changed is put in
+// there; the compare is then one pass over the lines of both that hold compared bytes.
 
 #pragma once
 
-#ifdef __AVX2__
+#ifdef __AVX512BW__
 #include <immintrin.h>
 #endif
 
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <new>
 #include <stdexcept>
+#include <vector>
 
 #include "print.h"
 #include "table.h"
@@ -45,97 +53,6 @@ inline void put(T& value, const uint32_t* w) {
   }
 }
 
-// What differs, gathered without a branch: vectors for runs of words, one number for the rest.
-template <size_t N>
-struct Vector {
-  typedef uint32_t type __attribute__((vector_size(N * 4)));
-};
-template <size_t N>
-using Words = typename Vector<N>::type;
-
-#define NICSTEP_INLINE inline __attribute__((always_inline))
-
-template <class T>
-NICSTEP_INLINE T at(const void* p) {
-  T value;
-  std::memcpy(&value, p, sizeof(T));
-  return value;
-}
-
-struct Sum {
-  Words<16> wide = {};
-  Words<8> half = {};
-  Words<4> quarter = {};
-  uint64_t lanes[4] = {};
-
-  // A single field. The compiler must take one after the other: gathered into vectors, or all held
-  // back for the end, they take three times as long. Four lanes, so that none waits for the last.
-  template <size_t Lane>
-  NICSTEP_INLINE void other(uint64_t bits) {
-    lanes[Lane] |= bits;
-    asm("" : "+r"(lanes[Lane]));
-  }
-
-  NICSTEP_INLINE bool any() const {
-    uint32_t bits = 0;
-    for (int n = 0; n < 16; ++n) bits |= wide[n];
-    for (int n = 0; n < 8; ++n) bits |= half[n];
-    for (int n = 0; n < 4; ++n) bits |= quarter[n];
-    return (bits | lanes[0] | lanes[1] | lanes[2] | lanes[3]) != 0;
-  }
-};
-
-// Words that lie in memory as in the image.
-template <size_t Lane>
-NICSTEP_INLINE void words(Sum& sum, const char* p, const uint32_t* w, size_t n) {
-  for (; n >= 16; n -= 16, p += 64, w += 16) sum.wide |= at<Words<16>>(p) ^ at<Words<16>>(w);
-  for (; n >= 8; n -= 8, p += 32, w += 8) sum.half |= at<Words<8>>(p) ^ at<Words<8>>(w);
-  for (; n >= 4; n -= 4, p += 16, w += 4) sum.quarter |= at<Words<4>>(p) ^ at<Words<4>>(w);
-  for (; n >= 2; n -= 2, p += 8, w += 2) sum.other<Lane>(at<uint64_t>(p) ^ at<uint64_t>(w));
-  if (n != 0) sum.other<Lane>(at<uint32_t>(p) ^ *w);
-}
-
-// Elements of one or two bytes that lie one behind the other, a word of the image each.
-template <size_t Lane, class T>
-NICSTEP_INLINE void narrow(Sum& sum, const char* p, const uint32_t* w, size_t n) {
-#ifdef __AVX2__
-  for (; n >= 8; n -= 8, p += 8 * sizeof(T), w += 8) {
-    const __m256i value = sizeof(T) == 1 ? _mm256_cvtepu8_epi32(_mm_loadu_si64(p))
-                                         : _mm256_cvtepu16_epi32(at<__m128i>(p));
-    sum.half |= (Words<8>)value ^ at<Words<8>>(w);
-  }
-  for (; n >= 4; n -= 4, p += 4 * sizeof(T), w += 4) {
-    const __m128i value = sizeof(T) == 1 ? _mm_cvtepu8_epi32(_mm_cvtsi32_si128(at<int>(p)))
-                                         : _mm_cvtepu16_epi32(_mm_loadu_si64(p));
-    sum.quarter |= (Words<4>)value ^ at<Words<4>>(w);
-  }
-#endif
-  for (; n != 0; --n, p += sizeof(T), ++w) sum.other<Lane>(at<T>(p) ^ *w);
-}
-
-// `N` elements of `Size` bytes in all.
-template <size_t Lane, size_t Size, size_t N>
-NICSTEP_INLINE void fields(Sum& sum, const void* at, const uint32_t* w) {
-  const char* p = static_cast<const char*>(at);
-  if constexpr (Size == 1) {
-    narrow<Lane, uint8_t>(sum, p, w, N);
-  } else if constexpr (Size == 2) {
-    narrow<Lane, uint16_t>(sum, p, w, N);
-  } else {
-    words<Lane>(sum, p, w, N * (Size / 4));
-  }
-}
-
-// The members from `first` to `last`. Should there be padding between them, they count as
-// different, and `first_difference` decides.
-#define NICSTEP_AT(member) __builtin_offsetof(Vtop___024root, member)
-#define NICSTEP_RUN(lane, size, n, first, last, w)                                       \
-  if constexpr (NICSTEP_AT(last) + sizeof(root.last) - NICSTEP_AT(first) == (n) * (size)) { \
-    fields<lane, size, n>(sum, &root.first, w);                                          \
-  } else {                                                                               \
-    sum.lanes[0] |= 1;                                                                   \
-  }
-
 // Arrays, element after element; those of whole words lie in memory as they do in an image.
 template <class T, size_t N>
 inline bool ne(const VlUnpacked<T, N>& value, const uint32_t* w) {
@@ -156,25 +73,135 @@ inline void put(VlUnpacked<T, N>& value, const uint32_t* w) {
   for (size_t n = 0; n < N; ++n) put(value[n], w + n * words_of<T>());
 }
 
+// Sets a variable of what is expected. Bits of the image that it has no room for are given back.
+template <class T>
+inline uint32_t expect(T& value, const uint32_t* w) {
+  put(value, w);
+  if constexpr (sizeof(T) < 4) {
+    return value ^ w[0];
+  } else {
+    return 0;
+  }
+}
+template <class T, size_t N>
+inline uint32_t expect(VlUnpacked<T, N>& value, const uint32_t* w) {
+  uint32_t beyond = 0;
+  for (size_t n = 0; n < N; ++n) beyond |= expect(value[n], w + n * words_of<T>());
+  return beyond;
+}
+
+constexpr size_t LINE = 64;
+
+// Which bytes of a line are compared.
+#ifdef __AVX512BW__
+struct Bytes {
+  uint64_t bits = 0;
+  void add(size_t n) { bits |= uint64_t{1} << n; }
+};
+
+inline uint64_t unlike(const char* a, const char* b, const Bytes& bytes) {
+  return _mm512_mask_cmpneq_epi8_mask(bytes.bits, _mm512_loadu_si512(a), _mm512_loadu_si512(b));
+}
+#else
+struct Bytes {
+  uint64_t words[LINE / 8] = {};
+  void add(size_t n) { reinterpret_cast<unsigned char*>(words)[n] = 0xff; }
+};
+
+inline uint64_t unlike(const char* a, const char* b, const Bytes& bytes) {
+  uint64_t x[LINE / 8];
+  uint64_t y[LINE / 8];
+  std::memcpy(x, a, LINE);
+  std::memcpy(y, b, LINE);
+  uint64_t all = 0;
+  for (size_t n = 0; n < LINE / 8; ++n) all |= (x[n] ^ y[n]) & bytes.words[n];
+  return all;
+}
+#endif
+
+// The lines of a root object that hold compared bytes.
+class Lines {
+ public:
+  // Adds a variable at that place in the root object.
+  void add(size_t at, size_t size) {
+    for (; size != 0; --size, ++at) lines_[at / LINE].add(at % LINE);
+  }
+
+  // All have been added.
+  void close() {
+    for (const auto& [line, bytes] : lines_) {
+      at_.push_back(static_cast<uint32_t>(line * LINE));
+      bytes_.push_back(bytes);
+    }
+    lines_.clear();
+  }
+
+  bool differ(const char* a, const char* b) const {
+    uint64_t all = 0;
+    for (size_t n = 0; n < at_.size(); ++n) all |= unlike(a + at_[n], b + at_[n], bytes_[n]);
+    return all != 0;
+  }
+
+ private:
+  std::map<size_t, Bytes> lines_;
+  std::vector<uint32_t> at_;
+  std::vector<Bytes> bytes_;
+};
+
+using Root = Vtop___024root;
+
+// The image's parts: of each instance the outputs, then the registers; last of all the inputs.
+extern const uint32_t PARTS;
+extern const uint32_t PART_AT[];
+extern const uint32_t PART_WORDS[];
+
 void set_inputs(Vtop& top, const uint32_t* w);
-int64_t differs(Vtop& top, const uint32_t* w);
-void read_all(Vtop& top, uint32_t* w);
-void load_all(Vtop& top, const uint32_t* w);
+void mark(const Root& root, Lines& lines);
+uint32_t expect_part(Root& root, uint32_t part, const uint32_t* w);
+void read_all(Root& root, uint32_t* w);
+void load_all(Root& root, const uint32_t* w);
 void read_mem(Vtop& top, uint32_t index, uint32_t* w);
 void load_mem(Vtop& top, uint32_t index, const uint32_t* w);
 void set_reset(Vtop& top, uint32_t level);
 void set_clock(Vtop& top, uint32_t level);
 
+// A variable of the root object.
+#define NICSTEP_MARK(variable)                                                             \
+  lines.add(reinterpret_cast<const char*>(&variable) - reinterpret_cast<const char*>(&root), \
+            sizeof(variable))
+
 struct Rtl {
   VerilatedContext context;
   Vtop* top = nullptr;
   std::string text;
+  // The expected root object: zeros of which only the pages in use are ever touched.
+  void* room = std::calloc(1, sizeof(Root) + LINE);
+  // Clocks done in this call.
+  int64_t done = 0;
+
+  ~Rtl() { std::free(room); }
+  Root& expected() {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(room);
+    return *reinterpret_cast<Root*>((at + LINE - 1) / LINE * LINE);
+  }
 };
+
+// The same for every instance.
+const Lines& lines(const Root& root) {
+  static const Lines found = [&] {
+    Lines all;
+    mark(root, all);
+    all.close();
+    return all;
+  }();
+  return found;
+}
 
 Rtl& rtl(void* p) { return *static_cast<Rtl*>(p); }
 
 void* create(int32_t random, int32_t seed) {
   Rtl* made = new Rtl;
+  if (!made->room) throw std::bad_alloc();
   made->context.quiet(true);
   made->context.fatalOnError(false);
   made->context.randReset(random);
@@ -217,22 +244,63 @@ void reset(void* p, uint32_t level) { set_reset(*rtl(p).top, level); }
 
 // A fatal error of the runtime ends the call, with its text kept for `error`.
 template <class Call>
-inline int64_t guarded(Call call) {
+inline int64_t guarded(void* p, Call call) {
+  rtl(p).done = 0;
   try {
     return call();
   } catch (const std::runtime_error&) {
-    return NICSTEP_FAILED;
+    return NICSTEP_FAILED - rtl(p).done;
   }
 }
 
-int64_t step_once(void* p, const uint32_t* inputs, const uint32_t* expected) {
+// Evaluates with the clock low, compares, and only if all is equal gives the rising edge.
+inline bool compared(Rtl& rtl, uint32_t beyond) {
+  Vtop& top = *rtl.top;
+  set_clock(top, 0);
+  top.eval();
+  const char* shown = reinterpret_cast<const char*>(top.rootp);
+  const char* wanted = reinterpret_cast<const char*>(&rtl.expected());
+  if (beyond != 0 || lines(*top.rootp).differ(shown, wanted)) return false;
+  high(top);
+  return true;
+}
+
+// Registers first: an output that is nothing but a register is held against it.
+uint32_t expect_all(Root& root, const uint32_t* image) {
+  uint32_t beyond = 0;
+  for (uint32_t part = 0; part + 1 < PARTS; part += 2) {
+    beyond |= expect_part(root, part + 1, image + PART_AT[part + 1]);
+    beyond |= expect_part(root, part, image + PART_AT[part]);
+  }
+  return beyond;
+}
+
+int64_t step_once(void* p, const uint32_t* inputs, const uint32_t* image) {
+  use(p);
+  set_inputs(*rtl(p).top, inputs);
+  const uint32_t beyond = expect_all(rtl(p).expected(), image);
+  return compared(rtl(p), beyond) ? verdict(p) : 0;
+}
+
+int64_t follow_all(void* p, const uint32_t* log, size_t n) {
   use(p);
   Vtop& top = *rtl(p).top;
-  low(top, inputs);
-  const int64_t field = differs(top, expected);
-  if (field != NICSTEP_EQUAL) return field;
-  high(top);
-  return verdict(p);
+  Root& expected = rtl(p).expected();
+  for (; n != 0; --n, ++rtl(p).done) {
+    uint32_t beyond = 0;
+    for (uint32_t parts = *log++; parts != 0; --parts) {
+      const uint32_t part = *log++;
+      if (part + 1 == PARTS) {
+        set_inputs(top, log);
+      } else {
+        beyond |= expect_part(expected, part, log);
+      }
+      log += PART_WORDS[part];
+    }
+    if (!compared(rtl(p), beyond)) return rtl(p).done;
+    if (verdict(p) != NICSTEP_EQUAL) return NICSTEP_FAILED - rtl(p).done;
+  }
+  return NICSTEP_EQUAL;
 }
 
 int64_t run_all(void* p, const uint32_t* inputs, size_t stride, size_t n) {
@@ -252,18 +320,26 @@ int64_t settle_once(void* p, const uint32_t* inputs) {
 }
 
 int64_t step(void* p, const uint32_t* inputs, const uint32_t* expected) {
-  return guarded([&] { return step_once(p, inputs, expected); });
+  return guarded(p, [&] { return step_once(p, inputs, expected); });
+}
+
+int64_t follow(void* p, const uint32_t* log, size_t n) {
+  return guarded(p, [&] { return follow_all(p, log, n); });
 }
 
 int64_t run(void* p, const uint32_t* inputs, size_t stride, size_t n) {
-  return guarded([&] { return run_all(p, inputs, stride, n); });
+  return guarded(p, [&] { return run_all(p, inputs, stride, n); });
 }
 
 int64_t settle(void* p, const uint32_t* inputs) {
-  return guarded([&] { return settle_once(p, inputs); });
+  return guarded(p, [&] { return settle_once(p, inputs); });
 }
 
-void read(void* p, uint32_t* image) { read_all(*rtl(p).top, image); }
+void read(void* p, uint32_t* image) { read_all(*rtl(p).top->rootp, image); }
+
+void get_expected(void* p, uint32_t* image) { read_all(rtl(p).expected(), image); }
+
+void set_expected(void* p, const uint32_t* image) { expect_all(rtl(p).expected(), image); }
 
 // Makes the next evaluation settle everything that hangs on what was put in.
 void unsettle(void* p) {
@@ -272,7 +348,7 @@ void unsettle(void* p) {
 }
 
 void load(void* p, const uint32_t* image) {
-  load_all(*rtl(p).top, image);
+  load_all(*rtl(p).top->rootp, image);
   unsettle(p);
 }
 
@@ -295,11 +371,11 @@ const char* error(void* p) {
 
 }  // namespace
 
-#define NICSTEP_EXPORT(inputs, expected, memories)                                            \
-  extern "C" __attribute__((visibility("default"))) const nicstep_table* nicstep_rtl() {      \
-    static const nicstep_table table = {                                                      \
-        NICSTEP_TABLE_VERSION, inputs, expected,    memories,    create, destroy, reset, step, \
-        run,                   settle, read,        load,        read_memory, load_memory,    \
-        assertions,            error};                                                        \
-    return &table;                                                                            \
+#define NICSTEP_EXPORT(inputs, words, memories)                                                  \
+  extern "C" __attribute__((visibility("default"))) const nicstep_table* nicstep_rtl() {       \
+    static const nicstep_table table = {                                                       \
+        NICSTEP_TABLE_VERSION, inputs, words,    memories, create, destroy,     reset,          \
+        step,                  follow, run,      settle,   read,   get_expected, set_expected,  \
+        load,                  read_memory,      load_memory,      assertions,   error};        \
+    return &table;                                                                             \
   }

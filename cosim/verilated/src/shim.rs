@@ -77,16 +77,20 @@ pub fn source(layout: &Layout, sources: &[String]) -> String {
         let _ = writeln!(out, "#include \"{file}\"");
     }
     out.push_str("#include \"shim.h\"\n\nnamespace {\n\n");
-    function(&mut out, "void set_inputs(Vtop& top, const uint32_t* w)", &inputs(layout));
-    out.push_str("__attribute__((noinline, cold))\n");
-    let head = "int64_t first_difference(Vtop& top, const uint32_t* w)";
-    function(&mut out, head, &first_difference(layout));
-    function(&mut out, "int64_t differs(Vtop& top, const uint32_t* w)", &compare(layout));
-    function(&mut out, "void read_all(Vtop& top, uint32_t* w)", &read(layout));
-    function(&mut out, "void load_all(Vtop& top, const uint32_t* w)", &load(layout));
+    function(&mut out, "void set_inputs(Vtop& top, const uint32_t* w)", &of_top(&inputs(layout)));
+    parts(&mut out, layout);
+    function(&mut out, "void mark(const Root& root, Lines& lines)", &marks(layout));
+    let head = "uint32_t expect_part(Root& root, uint32_t part, const uint32_t* w)";
+    function(&mut out, head, &expect(layout));
+    function(&mut out, "void read_all(Root& root, uint32_t* w)", &read(layout));
+    function(&mut out, "void load_all(Root& root, const uint32_t* w)", &load(layout));
     let (reads, loads) = memories(&layout.memories);
-    function(&mut out, "void read_mem(Vtop& top, uint32_t index, uint32_t* w)", &reads);
-    function(&mut out, "void load_mem(Vtop& top, uint32_t index, const uint32_t* w)", &loads);
+    function(&mut out, "void read_mem(Vtop& top, uint32_t index, uint32_t* w)", &of_top(&reads));
+    function(
+        &mut out,
+        "void load_mem(Vtop& top, uint32_t index, const uint32_t* w)",
+        &of_top(&loads),
+    );
     level(&mut out, "set_reset", layout.has_reset.then_some("rst_ni"));
     level(&mut out, "set_clock", layout.has_clock.then_some("clk_i"));
     out.push_str("}  // namespace\n\n");
@@ -101,8 +105,12 @@ pub fn source(layout: &Layout, sources: &[String]) -> String {
 }
 
 fn function(out: &mut String, head: &str, body: &str) {
-    let _ =
-        writeln!(out, "{head} {{\n  auto& root = *top.rootp;\n  (void)root; (void)w;\n{body}}}\n");
+    let _ = writeln!(out, "{head} {{\n{body}}}\n");
+}
+
+/// The body of a function that is given the module, with its root object at hand.
+fn of_top(body: &str) -> String {
+    format!("  auto& root = *top.rootp;\n  (void)root; (void)w;\n{body}")
 }
 
 /// A function that sets a port which not every module has.
@@ -124,63 +132,56 @@ fn inputs(layout: &Layout) -> String {
     out
 }
 
-/// Bytes of a field's element in C++; more than one word counts as words.
-fn element_bytes(field: &Field) -> usize {
-    match field.width {
-        ..=8 => 1,
-        9..=16 => 2,
-        33..=64 => 8,
-        _ => 4,
+/// Where each part of the image begins, and its words.
+fn parts(out: &mut String, layout: &Layout) {
+    let (mut at, mut words) = (String::new(), String::new());
+    for instance in &layout.instances {
+        let (outputs, regs) = (instance.output_words(), instance.reg_words());
+        let _ = write!(at, "{}, {}, ", instance.offset, instance.regs_offset());
+        let _ = write!(words, "{outputs}, {regs}, ");
     }
+    let count = 2 * layout.instances.len() + 1;
+    let _ = writeln!(out, "const uint32_t PARTS = {count};");
+    let _ = writeln!(out, "const uint32_t PART_AT[] = {{{at}0}};");
+    let _ = writeln!(out, "const uint32_t PART_WORDS[] = {{{words}{}}};\n", layout.input_words);
 }
 
-/// Elements of that size in a field.
-fn elements(field: &Field) -> usize {
-    let of_words = if field.width > 64 { field.element_words() } else { 1 };
-    of_words * field.elements.unwrap_or(1) as usize
+/// True for an output that is read at a register, which is compared itself.
+fn is_copy(layout: &Layout, place: &Place) -> bool {
+    let instance = &layout.instances[place.instance];
+    let inner = place.kind == Kind::Output && place.instance != 0;
+    inner && instance.regs_compared && instance.copies[place.field].is_some()
 }
 
-/// All fields at once: the members of a `regs_q` lie in memory in the order of the image, and those
-/// of one size without a gap.
-fn compare(layout: &Layout) -> String {
-    let mut out = "  Sum sum;\n".to_owned();
-    let runs = layout.places.chunk_by(|a, b| {
-        let member = |p: &Place| {
-            let instance = &layout.instances[p.instance];
-            p.kind == Kind::Register && !is_rdata(layout.field(p), instance)
-        };
-        let size = |p: &Place| element_bytes(layout.field(p));
-        a.instance == b.instance && member(a) && member(b) && size(a) == size(b)
-    });
-    for (run, lane) in runs.zip((0..4).cycle()) {
-        let (first, last) = (&run[0], &run[run.len() - 1]);
-        let (size, at) = (element_bytes(layout.field(first)), first.offset);
-        let n: usize = run.iter().map(|p| elements(layout.field(p))).sum();
-        let (from, to) = (variable(layout, first), variable(layout, last));
-        let _ = if run.len() == 1 {
-            writeln!(out, "  fields<{lane}, {size}, {n}>(sum, &{from}, w + {at});")
-        } else {
-            let member = |name: &str| name.trim_start_matches("root.").to_owned();
-            let (from, to) = (member(&from), member(&to));
-            writeln!(out, "  NICSTEP_RUN({lane}, {size}, {n}, {from}, {to}, w + {at})")
-        };
+fn marks(layout: &Layout) -> String {
+    let mut out = "  (void)root; (void)lines;\n".to_owned();
+    for place in layout.places.iter().filter(|p| !is_copy(layout, p)) {
+        let _ = writeln!(out, "  NICSTEP_MARK({});", variable(layout, place));
     }
-    out.push_str("  return sum.any() ? first_difference(top, w) : NICSTEP_EQUAL;\n");
     out
 }
 
-fn first_difference(layout: &Layout) -> String {
-    let mut out = String::new();
-    for (n, place) in layout.places.iter().enumerate() {
-        let name = variable(layout, place);
-        let _ = writeln!(out, "  if (ne({name}, w + {})) return {n};", place.offset);
+/// A case for each part. An output that is nothing but a register has no place of its own in what
+/// is expected: it must be equal to the register there.
+fn expect(layout: &Layout) -> String {
+    let mut out = "  uint32_t bad = 0;\n  (void)root; (void)w;\n  switch (part) {\n".to_owned();
+    let parts = layout.places.chunk_by(|a, b| (a.instance, a.kind) == (b.instance, b.kind));
+    for part in parts {
+        let (first, kind) = (part[0].offset, u8::from(part[0].kind == Kind::Register));
+        let _ = writeln!(out, "    case {}:", 2 * part[0].instance + usize::from(kind));
+        for place in part {
+            let (name, at) = (variable(layout, place), place.offset - first);
+            let how = if is_copy(layout, place) { "ne" } else { "expect" };
+            let _ = writeln!(out, "      bad |= {how}({name}, w + {at});");
+        }
+        out.push_str("      break;\n");
     }
-    out.push_str("  return NICSTEP_EQUAL;\n");
+    out.push_str("  }\n  return bad;\n");
     out
 }
 
 fn read(layout: &Layout) -> String {
-    let mut out = String::new();
+    let mut out = "  (void)root; (void)w;\n".to_owned();
     for place in &layout.places {
         let _ = writeln!(out, "  get({}, w + {});", variable(layout, place), place.offset);
     }
@@ -188,7 +189,7 @@ fn read(layout: &Layout) -> String {
 }
 
 fn load(layout: &Layout) -> String {
-    let mut out = String::new();
+    let mut out = "  (void)root; (void)w;\n".to_owned();
     for place in layout.places.iter().filter(|p| p.kind == Kind::Register) {
         let _ = writeln!(out, "  put({}, w + {});", variable(layout, place), place.offset);
     }

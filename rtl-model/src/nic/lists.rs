@@ -58,7 +58,8 @@ macro_rules! blocks {
             31 ack_build "u_ack_build" (ack_build::Regs) (ack_build::Inputs) (ack_build::Outputs) (ack_build::Regs::reset) (never);
             32 ack_take "u_ack_take" (ack_take::Regs) (ack_take::Inputs) (ack_take::Outputs) (ack_take::Regs::reset) (never);
             33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) (always);
-            34 pcie_room "u_pcie_room" (pcie_room::Regs) (pcie_room::Inputs) (pcie_room::Outputs) (pcie_room::Regs::reset) (never);
+            34 qp_drain "u_qp_drain" (qp_drain::Regs) (qp_drain::Inputs) (qp_drain::Outputs) (qp_drain::Regs::reset) (never);
+            35 pcie_room "u_pcie_room" (pcie_room::Regs) (pcie_room::Inputs) (pcie_room::Outputs) (pcie_room::Regs::reset) (never);
         }
     };
 }

@@ -109,6 +109,9 @@ pub(super) mod from {
             i.tx_scheduler.post_len = o.post_len;
             i.tx_scheduler.post_msn = o.post_msn;
         }
+        level(&mut i.qp_drain.post_sched_valid, o.post_sched_valid, wake, at::qp_drain);
+        level(&mut i.qp_drain.post_done_valid, o.post_done_valid, wake, at::qp_drain);
+        level(&mut i.qp_drain.post_qp, o.post_qp, wake, at::qp_drain);
         level(&mut i.tx_scheduler.ring, o.ring, wake, at::tx_scheduler);
         if valid(&mut i.rx_track.close_valid, o.close_valid, wake, at::rx_track) {
             i.rx_track.close_qpn = o.close_qpn;
@@ -120,11 +123,21 @@ pub(super) mod from {
         if valid(&mut i.doorbell.qp_rsp_valid, o.qp_rsp_valid, wake, at::doorbell) {
             i.doorbell.qp_rsp_ok = o.qp_rsp_ok;
             i.doorbell.qp_rsp_full = o.qp_rsp_full;
+            i.doorbell.qp_rsp_failed = o.qp_rsp_failed;
             i.doorbell.qp_rsp_qpn = o.qp_rsp_qpn;
             i.doorbell.qp_rsp_group = o.qp_rsp_group;
             i.doorbell.qp_rsp_dest = o.qp_rsp_dest;
             i.doorbell.qp_rsp_msn = o.qp_rsp_msn;
         }
+        if valid(&mut i.qp_drain.drain_valid, o.drain_valid, wake, at::qp_drain) {
+            i.qp_drain.drain_qp = o.drain_qp;
+        }
+        if valid(&mut i.qp_drain.end_rsp_valid, o.end_rsp_valid, wake, at::qp_drain) {
+            i.qp_drain.end_rsp_ok = o.end_rsp_ok;
+            i.qp_drain.end_rsp_qpn = o.end_rsp_qpn;
+            i.qp_drain.end_rsp_group = o.end_rsp_group;
+        }
+        level(&mut i.payload_fetch.dead, o.dead, wake, at::payload_fetch);
         if valid(&mut i.window.open_valid, o.open_valid, wake, at::window) {
             i.window.open_group = o.open_group;
         }
@@ -141,6 +154,32 @@ pub(super) mod from {
             i.ack_take.find_rsp_group = o.find_rsp_group;
         }
         level(&mut i.ack_take.upd_done, o.upd_done, wake, at::ack_take);
+    }
+
+    pub fn qp_drain(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.qp_drain, &mut nic.wake);
+        if valid(&mut i.qp_table.end_valid, o.end_valid, wake, at::qp_table) {
+            i.qp_table.end_qp = o.end_qp;
+            i.qp_table.end_close = o.end_close;
+            i.qp_table.end_free = o.end_free;
+        }
+        if valid(&mut i.tx_scheduler.drop_valid, o.drop_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.drop_qp = o.drop_qp;
+            i.tx_scheduler.drop_group = o.drop_group;
+        }
+        if valid(&mut i.ack_take.purge_valid, o.purge_valid, wake, at::ack_take) {
+            i.ack_take.purge_qp = o.purge_qp;
+        }
+        if valid(&mut i.replay_store.toss_valid, o.toss_valid, wake, at::replay_store) {
+            i.replay_store.toss_slot = o.toss_slot;
+        }
+        if valid(&mut i.window.toss_valid, o.flight_valid, wake, at::window) {
+            i.window.toss_group = o.flight_group;
+            i.window.toss_bytes = o.flight_bytes;
+        }
+        if valid(&mut i.egress_arbiter.unresv_valid, o.unresv_valid, wake, at::egress_arbiter) {
+            i.egress_arbiter.unresv_bytes = o.unresv_bytes;
+        }
     }
 
     pub fn window(nic: &mut Nic) {
@@ -177,6 +216,9 @@ pub(super) mod from {
         }
         valid(&mut i.payload_fetch.seg_valid, o.seg_valid, wake, at::payload_fetch);
         level(&mut i.payload_fetch.seg, o.seg, wake, at::payload_fetch);
+        if valid(&mut i.qp_drain.seg_valid, o.seg_valid, wake, at::qp_drain) {
+            i.qp_drain.seg = o.seg;
+        }
         if valid(&mut i.egress_arbiter.resv_valid, o.resv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.resv_bytes = o.resv_bytes;
         }
@@ -207,6 +249,13 @@ pub(super) mod from {
         }
         if valid(&mut i.packet_build.hand_valid, o.hand_valid, wake, at::packet_build) {
             i.packet_build.hand = o.hand;
+        }
+        if valid(&mut i.qp_drain.hand_valid, o.hand_valid, wake, at::qp_drain) {
+            i.qp_drain.hand = o.hand;
+        }
+        if valid(&mut i.qp_drain.failed_valid, o.failed_valid, wake, at::qp_drain) {
+            i.qp_drain.failed = o.failed;
+            i.qp_drain.failed_reason = o.failed_reason;
         }
     }
 
@@ -287,6 +336,7 @@ pub(super) mod from {
             i.replay_store.build_group = o.rec_group;
             i.replay_store.build_msg = o.rec_msg;
         }
+        level(&mut i.qp_drain.built_valid, o.built_valid, wake, at::qp_drain);
         if valid(&mut i.dat_queue.in_valid, o.frame_valid, wake, at::dat_queue) {
             i.dat_queue.in_data = o.frame;
         }
@@ -445,6 +495,7 @@ pub(super) mod from {
         if valid(&mut i.qp_table.find_valid, o.find_valid, wake, at::qp_table) {
             i.qp_table.find_qpn = o.find_qpn;
             i.qp_table.find_dest_ip = o.find_dest_ip;
+            i.qp_table.find_bare = o.find_bare;
         }
         if valid(&mut i.qp_table.upd_valid, o.upd_valid, wake, at::qp_table) {
             i.qp_table.upd_qp = o.upd_qp;
@@ -459,6 +510,7 @@ pub(super) mod from {
         if valid(&mut i.completion.cover_valid, o.cover_valid, wake, at::completion) {
             i.completion.cover_qp = o.cover_qp;
             i.completion.cover_cum = o.cover_cum;
+            i.completion.cover_forget = o.cover_forget;
         }
         if valid(&mut i.tx_scheduler.ack_valid, o.ack_valid, wake, at::tx_scheduler) {
             i.tx_scheduler.ack_qp = o.ack_qp;
@@ -468,7 +520,9 @@ pub(super) mod from {
         if valid(&mut i.replay_store.retire_valid, o.retire_valid, wake, at::replay_store) {
             i.replay_store.retire_qp = o.retire_qp;
             i.replay_store.retire_psn = o.retire_psn;
+            i.replay_store.retire_discard = o.retire_discard;
         }
+        level(&mut i.qp_drain.purge_done, o.purge_done, wake, at::qp_drain);
         if valid(&mut i.ingress_pool.relc_valid, o.relc_valid, wake, at::ingress_pool) {
             i.ingress_pool.relc_bytes = o.relc_bytes;
         }
@@ -542,7 +596,6 @@ impl Nic {
         i.payload_write.cfg_max_payload = o.cfg_max_payload;
         i.pcie_room.cfg_rx_hdr_buf = o.cfg_rx_hdr_buf;
         i.pcie_room.cfg_rx_data_buf = o.cfg_rx_data_buf;
-        i.payload_fetch.failed_ready = true;
         i.pcie_link.cfg_pcie_rate = o.cfg_pcie_rate;
         i.pcie_link.cfg_tx_hdr_buf = o.cfg_tx_hdr_buf;
         i.pcie_link.cfg_tx_data_buf = o.cfg_tx_data_buf;
@@ -592,6 +645,8 @@ impl Nic {
         i.ack_build.cfg_range = o.cfg_range;
         i.ack_build.cfg_icrc = o.cfg_icrc;
         i.ack_take.cfg_nominal_overhead = o.cfg_nominal_overhead;
+        i.qp_drain.cfg_wire_overhead = o.cfg_wire_overhead;
+        i.qp_drain.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.completion.cfg_cq_base = o.cfg_cq_base;
         i.completion.cfg_cq_log2 = o.cfg_cq_log2;
     }
@@ -608,6 +663,21 @@ impl Nic {
         );
         ready(&mut i.page_fifo.out_ready, o.doorbell.page_ready, wake, at::doorbell, at::page_fifo);
         ready(&mut i.doorbell.qp_ready, o.qp_table.qp_ready, wake, at::qp_table, at::doorbell);
+        ready(&mut i.qp_drain.end_ready, o.qp_table.end_ready, wake, at::qp_table, at::qp_drain);
+        ready(
+            &mut i.qp_drain.purge_ready,
+            o.ack_take.purge_ready,
+            wake,
+            at::ack_take,
+            at::qp_drain,
+        );
+        ready(
+            &mut i.payload_fetch.failed_ready,
+            o.qp_drain.failed_ready,
+            wake,
+            at::qp_drain,
+            at::payload_fetch,
+        );
         ready(
             &mut i.doorbell.close_ready,
             o.rx_track.close_ready,
@@ -954,6 +1024,35 @@ impl Nic {
             b.answer_fifo.ready(&i.answer_fifo, &mut o.answer_fifo);
         }
         // These go into registers only.
+        ready(
+            &mut i.qp_drain.drop_ready,
+            o.tx_scheduler.drop_ready,
+            wake,
+            at::tx_scheduler,
+            at::qp_drain,
+        );
+        ready(
+            &mut i.qp_drain.seg_ready,
+            o.payload_fetch.seg_ready,
+            wake,
+            at::payload_fetch,
+            at::qp_drain,
+        );
+        ready(
+            &mut i.qp_drain.hand_ready,
+            o.packet_build.hand_ready,
+            wake,
+            at::packet_build,
+            at::qp_drain,
+        );
+        ready(
+            &mut i.qp_drain.toss_ready,
+            o.replay_store.toss_ready,
+            wake,
+            at::replay_store,
+            at::qp_drain,
+        );
+        ready(&mut i.qp_drain.flight_ready, o.window.toss_ready, wake, at::window, at::qp_drain);
         ready(
             &mut i.replay_store.slot_ready,
             o.tx_scheduler.slot_ready,
