@@ -52,7 +52,7 @@ module ack_build
   input logic [ 1:0] cfg_ecn_i,
   input logic [ 7:0] cfg_ttl_i,
   input logic [10:0] cfg_range_i,
-  input logic        cfg_icrc_i    // ICRCEnable: 4 B more (PKT-1)
+  input logic        cfg_icrc_i      // ICRCEnable: 4 B more (PKT-1)
 );
 
   localparam logic [6:0] SACK_HDR = 7'd90;  // without FCS

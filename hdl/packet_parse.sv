@@ -12,8 +12,8 @@
 // - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
 //   mean nothing on a control opcode.
 // - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B.
-// - With cfg_icrc every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong one
-//   is the last check (Icrc).
+// - With cfg_icrc every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
+//   one is the last check (Icrc).
 // - The reserved flag and DF of IPv4, the UDP checksum, P_Key and BTH's reserved bits are ignored.
 // - A dropped frame leaves `out_o` as it was. PFC's frames are too short to have brought words.
 
