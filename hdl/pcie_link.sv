@@ -254,6 +254,7 @@ module pcie_link
   logic        far_room;  // for one more header at the host
   logic        read_goes;  // if a TLP begins
   logic        write_fits;  // a write waits and has room at the host
+  logic [28:0] write_needs;  // units at the host with the oldest write
   logic [ 7:0] write_dws;  // of the oldest one
   logic [15:0] after;  // the CQE goes once so many writes have left
   assign ends = regs_q.busy && regs_q.left <= 26'(cfg_pcie_rate_i) && regs_q.rows_left < 4'd2;
@@ -264,9 +265,8 @@ module pcie_link
   assign after = chead_i[399:384];
 
   assign far_room = regs_q.far_hdr < cfg_far_hdr_buf_i[31:4];
-  assign write_fits = whead_valid_i && far_room && 29'(regs_q.far_data) + 29'(units_of(
-      write_dws
-  )) <= 29'(cfg_far_data_buf_i[31:4]);
+  assign write_needs = 29'(regs_q.far_data) + 29'(units_of(write_dws));
+  assign write_fits = whead_valid_i && far_room && write_needs <= 29'(cfg_far_data_buf_i[31:4]);
   assign read_goes = rhead_valid_i && far_room && (read_turn || !write_fits);
 
   assign rhead_ready_o = free && read_goes;
@@ -439,8 +439,7 @@ module pcie_link
   `ASSERT(OneBeat_A, !(regs_q.mid && regs_q.done))
   // PCI-4: no TLP begins without room at the host.
   `ASSERT(FarHdr_A, begins |-> regs_q.far_hdr < cfg_far_hdr_buf_i[31:4])
-  `ASSERT(FarData_A, whead_ready_o |-> 29'(regs_q.far_data) + 29'(units_of(write_dws
-                     )) <= 29'(cfg_far_data_buf_i[31:4]))
+  `ASSERT(FarData_A, whead_ready_o |-> write_needs <= 29'(cfg_far_data_buf_i[31:4]))
   // What waits or is on the link is held, with room for its data and rows.
   `ASSERT(Held_A,
           regs_q.held >= 11'(regs_q.busy) + 11'(regs_q.rpush || regs_q.wpush || regs_q.cpush))

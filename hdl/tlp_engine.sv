@@ -128,6 +128,7 @@ module tlp_engine
   logic write_turn;  // if a write waits, a read does not go before it
   logic read_turn;
   logic [6:0] pending;  // units of the word that waits, if it is the first of its TLP
+  logic [10:0] wr_dws;  // of the write that waits
   logic [27:0] room;  // units that are free behind it
   logic cqe_fits;  // a CQE waits, and fits
   logic wr_fits;
@@ -136,9 +137,8 @@ module tlp_engine
   assign pending = regs_q.valid && regs_q.first ? 7'((regs_q.dws + 10'd3) >> 2) : 7'd0;
   assign room = tx_free_i > 28'(pending) ? tx_free_i - 28'(pending) : '0;
   assign cqe_fits = cqe_valid_i && room >= 28'(CQE_BYTES[12:4]);
-  assign wr_fits = wr_valid_i && !cqe_valid_i && room >= 28'((dws_of(
-      wr_addr_i[1:0], 13'(wr_len_i)
-  ) + 11'd3) >> 2);
+  assign wr_dws = dws_of(wr_addr_i[1:0], 13'(wr_len_i));
+  assign wr_fits = wr_valid_i && !cqe_valid_i && room >= 28'((wr_dws + 11'd3) >> 2);
   assign write_turn = !rd_valid_i || regs_q.read_last;
   assign read_turn = !(wr_fits || cqe_fits) || !regs_q.read_last;
 
