@@ -4,10 +4,11 @@
 // An answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK, 5
 // for both; longer while path_select, the egress pool or `frame` keep it. The SACK goes first.
 //
-// A frame is built when the control pool has room for it, 94 B or 62 B; its reservation goes out in
-// the same clock as the frame. ctl_free must count a reservation from the clock after its event on;
-// the next frame is built then at the earliest. The ACK's port is the next of this NIC's own
-// spraying; a SACK goes on the entropy value of the packet that drew it.
+// A frame is built when the control pool has room for it: 94 B, or 62 B and cfg_ack_extra bytes of
+// zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame. ctl_free
+// must count a reservation from the clock after its event on; the next frame is built then at the
+// earliest. The ACK's port is the next of this NIC's own spraying; a SACK goes on the entropy value
+// of the packet that drew it.
 //
 // Choices: an ack_psn_offset that 16 bits do not hold is clipped to -32,768, which is below every
 // window, so that no sender takes it for a packet it has out. Service time and penalty are 0. An
@@ -52,7 +53,8 @@ module ack_build
   input logic [ 1:0] cfg_ecn_i,
   input logic [ 7:0] cfg_ttl_i,
   input logic [10:0] cfg_range_i,
-  input logic        cfg_icrc_i      // ICRCEnable: 4 B more (PKT-1)
+  input logic [ 4:0] cfg_ack_extra_i,
+  input logic        cfg_icrc_i        // ICRCEnable: 4 B more (PKT-1)
 );
 
   localparam logic [6:0] SACK_HDR = 7'd90;  // without FCS
@@ -129,7 +131,12 @@ module ack_build
           dscp: cfg_dscp3_i,
           ecn: cfg_ecn_i,
           ttl: cfg_ttl_i,
-          len: (sack ? SACK_BYTES : ACK_BYTES) + (cfg_icrc_i ? ICRC_BYTES : '0),
+          len:
+          (
+          sack ? SACK_BYTES : ACK_BYTES + len_t'(cfg_ack_extra_i)
+          ) + (
+          cfg_icrc_i ? ICRC_BYTES : '0
+          ),
           sport: sack ? answer_i.entropy : regs_q.port,
           opcode: sack ? OP_SACK : OP_ACK,
           qpn: answer_i.sender_qpn,
@@ -163,7 +170,7 @@ module ack_build
       frame.hdr_len = SACK_HDR;
     end else begin
       frame.hdr     = 832'({aeth(answer_i.msn), base_header(base)});
-      frame.hdr_len = ACK_HDR;
+      frame.hdr_len = ACK_HDR + 7'(cfg_ack_extra_i);
     end
   end
 

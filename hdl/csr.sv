@@ -7,7 +7,7 @@
 // 0, a cq_base off its boundary, the first destination that the build lacks: refused whole, one
 // bad_write event. A range above PSNS is stored as PSNS.
 //
-// It is longer than a module should be: a register is a line in each of five places.
+// It is longer than a module should be: a register is a line in five places.
 
 `include "assert.svh"
 
@@ -58,12 +58,8 @@ module csr
   output logic   [   6:0] cfg_wire_overhead_o,
   output logic   [   6:0] cfg_nominal_overhead_o,
   output logic   [   4:0] cfg_charge_less_o,
-  output bytes_t          cfg_egress_pool0_o,
-  output bytes_t          cfg_egress_pool1_o,
-  output bytes_t          cfg_ingress_pool0_o,
-  output bytes_t          cfg_ingress_pool1_o,
-  output logic   [   7:0] cfg_weight0_o,
-  output logic   [   7:0] cfg_weight1_o,
+  output logic   [   4:0] cfg_ack_extra_o,
+  output logic   [  63:0] cfg_weights_o,
   output logic   [  15:0] cfg_rid_o,
   output logic   [   7:0] cfg_ttl_o,
   output bytes_t          cfg_rx_hdr_buf_o,
@@ -75,7 +71,17 @@ module csr
   output logic   [   1:0] cfg_max_payload_o,
   output logic            cfg_icrc_o,
   output logic   [  63:0] cfg_peer_valid_o,
-  output logic   [2047:0] cfg_peer_ip_o
+  output logic   [2047:0] cfg_peer_ip_o,
+  output logic   [ 255:0] cfg_egress_pool_o,
+  output logic   [ 255:0] cfg_ingress_pool_o,
+  output logic   [ 255:0] cfg_xoff_o,
+  output logic   [ 255:0] cfg_xon_o,
+  output logic   [ 127:0] cfg_quanta_o,
+  output logic   [   7:0] cfg_pfc_enable_o,
+  output logic   [  23:0] cfg_pfc_delay_o,
+  output bytes_t          cfg_penalty_low_o,
+  output bytes_t          cfg_penalty_high_o,
+  output logic            cfg_ack_hold_o
 );
 
   ///////////////
@@ -83,7 +89,7 @@ module csr
   ///////////////
 
   typedef struct {
-    logic          bad_write;      // the last write was refused
+    logic          bad_write;     // the last write was refused
     len_t          mss;
     logic [10:0]   range;
     psn_t          initial_psn;
@@ -96,18 +102,14 @@ module csr
     logic [4:0]    cq_log2;
     bytes_t        init_window;
     len_t          unit;
-    logic [7:0]    flags;          // ecn, sched, cqe_on_link, distinct_rtx, trimming, groups
+    logic [7:0]    flags;         // ecn, sched, cqe_on_link, distinct_rtx, trimming, groups
     logic [45:0]   dscp;
     bytes_t        tx_hdr_buf;
     bytes_t        tx_data_buf;
-    logic [28:0]   overheads;
+    logic [36:0]   overheads;
     logic [15:0]   rid;
     logic [7:0]    ttl;
-    bytes_t        egress_pool0;
-    bytes_t        egress_pool1;
-    bytes_t        ingress_pool0;
-    bytes_t        ingress_pool1;
-    logic [15:0]   weights;
+    logic [63:0]   weights;
     bytes_t        rx_hdr_buf;
     bytes_t        rx_data_buf;
     bytes_t        far_hdr_buf;
@@ -117,6 +119,14 @@ module csr
     logic          icrc;
     logic [63:0]   peer_valid;
     logic [2047:0] peer_ip;
+    logic [255:0]  egress_pool;   // of eight classes, class 0 lowest
+    logic [255:0]  ingress_pool;
+    logic [255:0]  xoff;
+    logic [255:0]  xon;
+    logic [127:0]  quanta;
+    logic [31:0]   pfc;           // delay, enable
+    logic [63:0]   penalty;       // high, low
+    logic          ack_hold;
   } regs_t;
 
   localparam logic [10:0] RANGE_MOST = 11'(PSNS);
@@ -140,14 +150,10 @@ module csr
       dscp: {6'd16, 2'b0, 6'd12, 2'b0, 6'd46, 2'b0, 6'd8, 2'b0, 6'd4, 2'b0, 6'd0},
       tx_hdr_buf: 32'd16_000,
       tx_data_buf: 32'd256_000,
-      overheads: {5'd0, 1'b0, 7'd60, 1'b0, 7'd78, 1'b0, 7'd74},
+      overheads: {5'd0, 3'b0, 5'd0, 1'b0, 7'd60, 1'b0, 7'd78, 1'b0, 7'd74},
       rid: 16'h0100,
       ttl: 8'd64,
-      egress_pool0: 32'd230_400,
-      egress_pool1: 32'd25_600,
-      ingress_pool0: 32'd3_600_000,
-      ingress_pool1: 32'd400_000,
-      weights: {8'd5, 8'd1},
+      weights: 64'h0501,
       rx_hdr_buf: 32'd16_000,
       rx_data_buf: 32'd256_000,
       far_hdr_buf: 32'd16_000,
@@ -156,7 +162,15 @@ module csr
       max_payload: 2'd3,
       icrc: 1'b0,
       peer_valid: '0,
-      peer_ip: '0
+      peer_ip: '0,
+      egress_pool: 256'({32'd25_600, 32'd230_400}),
+      ingress_pool: 256'({32'd400_000, 32'd3_600_000}),
+      xoff: 256'({32'd320_000, 32'd2_880_000}),
+      xon: 256'({32'd160_000, 32'd1_440_000}),
+      quanta: 128'hffff_ffff,
+      pfc: {24'd100, 8'd0},
+      penalty: {32'd2_700_000, 32'd900_000},
+      ack_hold: 1'b0
   };
 
   regs_t regs_d;
@@ -205,12 +219,8 @@ module csr
   assign cfg_wire_overhead_o    = regs_q.overheads[14:8];
   assign cfg_nominal_overhead_o = regs_q.overheads[22:16];
   assign cfg_charge_less_o      = regs_q.overheads[28:24];
-  assign cfg_egress_pool0_o     = regs_q.egress_pool0;
-  assign cfg_egress_pool1_o     = regs_q.egress_pool1;
-  assign cfg_ingress_pool0_o    = regs_q.ingress_pool0;
-  assign cfg_ingress_pool1_o    = regs_q.ingress_pool1;
-  assign cfg_weight0_o          = regs_q.weights[7:0];
-  assign cfg_weight1_o          = regs_q.weights[15:8];
+  assign cfg_ack_extra_o        = regs_q.overheads[36:32];
+  assign cfg_weights_o          = regs_q.weights;
   assign cfg_rid_o              = regs_q.rid;
   assign cfg_ttl_o              = regs_q.ttl;
   assign cfg_rx_hdr_buf_o       = regs_q.rx_hdr_buf;
@@ -223,6 +233,16 @@ module csr
   assign cfg_icrc_o             = regs_q.icrc;
   assign cfg_peer_valid_o       = regs_q.peer_valid;
   assign cfg_peer_ip_o          = regs_q.peer_ip;
+  assign cfg_egress_pool_o      = regs_q.egress_pool;
+  assign cfg_ingress_pool_o     = regs_q.ingress_pool;
+  assign cfg_xoff_o             = regs_q.xoff;
+  assign cfg_xon_o              = regs_q.xon;
+  assign cfg_quanta_o           = regs_q.quanta;
+  assign cfg_pfc_enable_o       = regs_q.pfc[7:0];
+  assign cfg_pfc_delay_o        = regs_q.pfc[31:8];
+  assign cfg_penalty_low_o      = regs_q.penalty[31:0];
+  assign cfg_penalty_high_o     = regs_q.penalty[63:32];
+  assign cfg_ack_hold_o         = regs_q.ack_hold;
 
   ////////////////
   // Next state //
@@ -231,12 +251,14 @@ module csr
   logic        legal;  // the value is one that the register takes
   logic        peer;  // the register is a destination's
   logic [ 5:0] dest;
+  logic [ 2:0] cls;  // the class of a bank's register
   logic [10:0] range;
 
   assign range = wr_data_i[10:0] > RANGE_MOST ? RANGE_MOST : wr_data_i[10:0];
 
   assign peer  = wr_index_i[8:6] == REG_PEER[8:6];
   assign dest  = wr_index_i[5:0];
+  assign cls   = wr_index_i[2:0];
 
   always_comb begin
     legal = register_mask(wr_index_i) != '0 && (wr_data_i & ~register_mask(wr_index_i)) == '0;
@@ -259,41 +281,51 @@ module csr
 
     if (wr_valid_i && legal) begin
       unique case (wr_index_i)
-        REG_MSS:           regs_d.mss = wr_data_i[13:0];
-        REG_RANGE:         regs_d.range = range;
-        REG_INITIAL_PSN:   regs_d.initial_psn = wr_data_i[23:0];
-        REG_WIRE_RATE:     regs_d.wire_rate = wr_data_i[19:0];
-        REG_PCIE_RATE:     regs_d.pcie_rate = wr_data_i[19:0];
-        REG_OWN_IP:        regs_d.own_ip = wr_data_i[31:0];
-        REG_OWN_MAC:       regs_d.own_mac = wr_data_i[47:0];
-        REG_HOP_MAC:       regs_d.hop_mac = wr_data_i[47:0];
-        REG_CQ_BASE:       regs_d.cq_base = wr_data_i;
-        REG_CQ_LOG2:       regs_d.cq_log2 = wr_data_i[4:0];
-        REG_INIT_WINDOW:   regs_d.init_window = wr_data_i[31:0];
-        REG_UNIT:          regs_d.unit = wr_data_i[13:0];
-        REG_FLAGS:         regs_d.flags = wr_data_i[7:0];
-        REG_DSCP:          regs_d.dscp = wr_data_i[45:0];
-        REG_TX_HDR_BUF:    regs_d.tx_hdr_buf = wr_data_i[31:0];
-        REG_TX_DATA_BUF:   regs_d.tx_data_buf = wr_data_i[31:0];
-        REG_OVERHEADS:     regs_d.overheads = wr_data_i[28:0];
-        REG_RID:           regs_d.rid = wr_data_i[15:0];
-        REG_TTL:           regs_d.ttl = wr_data_i[7:0];
-        REG_EGRESS_POOL0:  regs_d.egress_pool0 = wr_data_i[31:0];
-        REG_EGRESS_POOL1:  regs_d.egress_pool1 = wr_data_i[31:0];
-        REG_INGRESS_POOL0: regs_d.ingress_pool0 = wr_data_i[31:0];
-        REG_INGRESS_POOL1: regs_d.ingress_pool1 = wr_data_i[31:0];
-        REG_WEIGHTS:       regs_d.weights = wr_data_i[15:0];
+        REG_MSS:         regs_d.mss = wr_data_i[13:0];
+        REG_RANGE:       regs_d.range = range;
+        REG_INITIAL_PSN: regs_d.initial_psn = wr_data_i[23:0];
+        REG_WIRE_RATE:   regs_d.wire_rate = wr_data_i[19:0];
+        REG_PCIE_RATE:   regs_d.pcie_rate = wr_data_i[19:0];
+        REG_OWN_IP:      regs_d.own_ip = wr_data_i[31:0];
+        REG_OWN_MAC:     regs_d.own_mac = wr_data_i[47:0];
+        REG_HOP_MAC:     regs_d.hop_mac = wr_data_i[47:0];
+        REG_CQ_BASE:     regs_d.cq_base = wr_data_i;
+        REG_CQ_LOG2:     regs_d.cq_log2 = wr_data_i[4:0];
+        REG_INIT_WINDOW: regs_d.init_window = wr_data_i[31:0];
+        REG_UNIT:        regs_d.unit = wr_data_i[13:0];
+        REG_FLAGS:       regs_d.flags = wr_data_i[7:0];
+        REG_DSCP:        regs_d.dscp = wr_data_i[45:0];
+        REG_TX_HDR_BUF:  regs_d.tx_hdr_buf = wr_data_i[31:0];
+        REG_TX_DATA_BUF: regs_d.tx_data_buf = wr_data_i[31:0];
+        REG_OVERHEADS:   regs_d.overheads = wr_data_i[36:0];
+        REG_RID:         regs_d.rid = wr_data_i[15:0];
+        REG_TTL:         regs_d.ttl = wr_data_i[7:0];
+        REG_WEIGHTS:     regs_d.weights = wr_data_i;
+        REG_PFC:         regs_d.pfc = wr_data_i[31:0];
+        REG_PENALTY:     regs_d.penalty = wr_data_i;
+        REG_ACK_HOLD:    regs_d.ack_hold = wr_data_i[0];
+        REG_TRAILER:     regs_d.icrc = wr_data_i[0];
         REG_RX_HDR_BUF:    regs_d.rx_hdr_buf = wr_data_i[31:0];
         REG_RX_DATA_BUF:   regs_d.rx_data_buf = wr_data_i[31:0];
         REG_FAR_HDR_BUF:   regs_d.far_hdr_buf = wr_data_i[31:0];
         REG_FAR_DATA_BUF:  regs_d.far_data_buf = wr_data_i[31:0];
         REG_PCIE_COSTS:    regs_d.pcie_costs = wr_data_i[25:0];
         REG_MAX_PAYLOAD:   regs_d.max_payload = wr_data_i[1:0];
-        REG_TRAILER:       regs_d.icrc = wr_data_i[0];
         default: begin
-          regs_d.peer_ip[32*dest+:32] = wr_data_i[31:0];
-          regs_d.peer_valid[dest]     = wr_data_i[32];
+          if (peer) begin
+            regs_d.peer_ip[32*dest+:32] = wr_data_i[31:0];
+            regs_d.peer_valid[dest]     = wr_data_i[32];
+          end
         end
+      endcase
+
+      unique case (wr_index_i[8:3])
+        REG_EGRESS_POOL[8:3]:  regs_d.egress_pool[32*cls+:32] = wr_data_i[31:0];
+        REG_INGRESS_POOL[8:3]: regs_d.ingress_pool[32*cls+:32] = wr_data_i[31:0];
+        REG_XOFF[8:3]:         regs_d.xoff[32*cls+:32] = wr_data_i[31:0];
+        REG_XON[8:3]:          regs_d.xon[32*cls+:32] = wr_data_i[31:0];
+        REG_QUANTA[8:3]:       regs_d.quanta[16*cls+:16] = wr_data_i[15:0];
+        default:               ;  // not a bank's
       endcase
     end
   end

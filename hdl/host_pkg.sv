@@ -93,12 +93,16 @@ package host_pkg;
   localparam logic [8:0] REG_OVERHEADS = 9'd16;
   localparam logic [8:0] REG_RID = 9'd17;
   localparam logic [8:0] REG_TTL = 9'd18;
-  localparam logic [8:0] REG_EGRESS_POOL0 = 9'd20;
-  localparam logic [8:0] REG_EGRESS_POOL1 = 9'd21;
-  localparam logic [8:0] REG_INGRESS_POOL0 = 9'd28;
-  localparam logic [8:0] REG_INGRESS_POOL1 = 9'd29;
   localparam logic [8:0] REG_WEIGHTS = 9'd36;
   localparam logic [8:0] REG_PEER = 9'd64;  // destination d is d further on
+  localparam logic [8:0] REG_EGRESS_POOL = 9'd128;  // class c is c further on, here and below
+  localparam logic [8:0] REG_INGRESS_POOL = 9'd136;
+  localparam logic [8:0] REG_XOFF = 9'd144;
+  localparam logic [8:0] REG_XON = 9'd152;
+  localparam logic [8:0] REG_QUANTA = 9'd160;
+  localparam logic [8:0] REG_PFC = 9'd168;
+  localparam logic [8:0] REG_PENALTY = 9'd169;
+  localparam logic [8:0] REG_ACK_HOLD = 9'd170;
   localparam logic [8:0] REG_RX_HDR_BUF = 9'd192;
   localparam logic [8:0] REG_RX_DATA_BUF = 9'd193;
   localparam logic [8:0] REG_FAR_HDR_BUF = 9'd194;
@@ -112,6 +116,13 @@ package host_pkg;
 
   // Bits of a register that a write may set; none of them where there is no such register.
   function automatic logic [63:0] register_mask(logic [8:0] index);
+    logic [63:0] other;
+    unique case (index[8:3])
+      REG_EGRESS_POOL[8:3], REG_INGRESS_POOL[8:3], REG_XOFF[8:3], REG_XON[8:3]:
+      other = 64'hffff_ffff;
+      REG_QUANTA[8:3]: other = 64'hffff;
+      default: other = index[8:6] == REG_PEER[8:6] ? 64'h1_ffff_ffff : '0;
+    endcase
     unique case (index)
       REG_MSS, REG_UNIT: return 64'h3fff;
       REG_RANGE: return 64'h7ff;
@@ -123,15 +134,16 @@ package host_pkg;
       REG_TRAILER: return 64'h1;
       REG_FLAGS, REG_TTL: return 64'hff;
       REG_DSCP: return 64'h3f3f_3f3f_3f3f;
-      REG_OVERHEADS: return 64'h1f7f_7f7f;
-      REG_RID, REG_WEIGHTS: return 64'hffff;
-      REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_EGRESS_POOL0,
-      REG_EGRESS_POOL1, REG_INGRESS_POOL0, REG_INGRESS_POOL1, REG_RX_HDR_BUF, REG_RX_DATA_BUF,
-      REG_FAR_HDR_BUF, REG_FAR_DATA_BUF:
+      REG_OVERHEADS: return 64'h1f_1f7f_7f7f;
+      REG_RID: return 64'hffff;
+      REG_WEIGHTS, REG_PENALTY: return '1;
+      REG_ACK_HOLD: return 64'h1;
+      REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_PFC, REG_RX_HDR_BUF,
+      REG_RX_DATA_BUF, REG_FAR_HDR_BUF, REG_FAR_DATA_BUF:
       return 64'hffff_ffff;
       REG_PCIE_COSTS: return 64'h3ff_00ff;
       REG_MAX_PAYLOAD: return 64'h3;
-      default: return index[8:6] == REG_PEER[8:6] ? 64'h1_ffff_ffff : '0;
+      default: return other;
     endcase
   endfunction
 

@@ -99,12 +99,8 @@ module nic
   logic [6:0] csr_cfg_wire_overhead;
   logic [6:0] csr_cfg_nominal_overhead;
   logic [4:0] csr_cfg_charge_less;
-  bytes_t csr_cfg_egress_pool0;
-  bytes_t csr_cfg_egress_pool1;
-  bytes_t csr_cfg_ingress_pool0;
-  bytes_t csr_cfg_ingress_pool1;
-  logic [7:0] csr_cfg_weight0;
-  logic [7:0] csr_cfg_weight1;
+  logic [4:0] csr_cfg_ack_extra;
+  logic [63:0] csr_cfg_weights;
   logic [15:0] csr_cfg_rid;
   logic [7:0] csr_cfg_ttl;
   bytes_t csr_cfg_rx_hdr_buf;
@@ -116,6 +112,16 @@ module nic
   logic [1:0] csr_cfg_max_payload;
   logic [63:0] csr_cfg_peer_valid;
   logic [2047:0] csr_cfg_peer_ip;
+  logic [255:0] csr_cfg_egress_pool;
+  logic [255:0] csr_cfg_ingress_pool;
+  logic [255:0] csr_cfg_xoff;
+  logic [255:0] csr_cfg_xon;
+  logic [127:0] csr_cfg_quanta;
+  logic [7:0] csr_cfg_pfc_enable;
+  logic [23:0] csr_cfg_pfc_delay;
+  bytes_t csr_cfg_penalty_low;
+  bytes_t csr_cfg_penalty_high;
+  logic csr_cfg_ack_hold;
 
   // From rx_fifo
   logic rx_fifo_in_ready;
@@ -819,12 +825,8 @@ module nic
       .cfg_wire_overhead_o(csr_cfg_wire_overhead),
       .cfg_nominal_overhead_o(csr_cfg_nominal_overhead),
       .cfg_charge_less_o(csr_cfg_charge_less),
-      .cfg_egress_pool0_o(csr_cfg_egress_pool0),
-      .cfg_egress_pool1_o(csr_cfg_egress_pool1),
-      .cfg_ingress_pool0_o(csr_cfg_ingress_pool0),
-      .cfg_ingress_pool1_o(csr_cfg_ingress_pool1),
-      .cfg_weight0_o(csr_cfg_weight0),
-      .cfg_weight1_o(csr_cfg_weight1),
+      .cfg_ack_extra_o(csr_cfg_ack_extra),
+      .cfg_weights_o(csr_cfg_weights),
       .cfg_rid_o(csr_cfg_rid),
       .cfg_ttl_o(csr_cfg_ttl),
       .cfg_rx_hdr_buf_o(csr_cfg_rx_hdr_buf),
@@ -835,7 +837,17 @@ module nic
       .cfg_read_request_o(csr_cfg_read_request),
       .cfg_max_payload_o(csr_cfg_max_payload),
       .cfg_peer_valid_o(csr_cfg_peer_valid),
-      .cfg_peer_ip_o(csr_cfg_peer_ip)
+      .cfg_peer_ip_o(csr_cfg_peer_ip),
+      .cfg_egress_pool_o(csr_cfg_egress_pool),
+      .cfg_ingress_pool_o(csr_cfg_ingress_pool),
+      .cfg_xoff_o(csr_cfg_xoff),
+      .cfg_xon_o(csr_cfg_xon),
+      .cfg_quanta_o(csr_cfg_quanta),
+      .cfg_pfc_enable_o(csr_cfg_pfc_enable),
+      .cfg_pfc_delay_o(csr_cfg_pfc_delay),
+      .cfg_penalty_low_o(csr_cfg_penalty_low),
+      .cfg_penalty_high_o(csr_cfg_penalty_high),
+      .cfg_ack_hold_o(csr_cfg_ack_hold)
   );
 
   ram_fifo #(
@@ -1915,11 +1927,11 @@ module nic
       .ctl_free_o(egress_arbiter_ctl_free),
       .half_valid_o(egress_arbiter_half_valid),
       .cfg_wire_rate_i(csr_cfg_wire_rate),
-      .cfg_egress_pool0_i(csr_cfg_egress_pool0),
-      .cfg_egress_pool1_i(csr_cfg_egress_pool1),
+      .cfg_egress_pool0_i(csr_cfg_egress_pool[31:0]),
+      .cfg_egress_pool1_i(csr_cfg_egress_pool[63:32]),
       .cfg_sched_i(csr_cfg_sched),
-      .cfg_weight0_i(csr_cfg_weight0),
-      .cfg_weight1_i(csr_cfg_weight1)
+      .cfg_weight0_i(csr_cfg_weights[7:0]),
+      .cfg_weight1_i(csr_cfg_weights[15:8])
   );
 
   port_tx u_port_tx (
@@ -1981,6 +1993,7 @@ module nic
       .cfg_dscp5_i(csr_cfg_dscp5),
       .cfg_data_hdr_i(csr_cfg_data_hdr),
       .cfg_charge_less_i(csr_cfg_charge_less),
+      .cfg_ack_extra_i(csr_cfg_ack_extra),
       .cfg_icrc_i(csr_cfg_icrc),
       .out_valid_o(packet_parse_out_valid),
       .out_o(packet_parse_out),
@@ -2019,8 +2032,8 @@ module nic
       .relc_bytes_i(ack_take_relc_bytes),
       .free_valid_i(payload_write_free_valid),
       .free_words_i(payload_write_free_words),
-      .cfg_ingress_pool0_i(csr_cfg_ingress_pool0),
-      .cfg_ingress_pool1_i(csr_cfg_ingress_pool1),
+      .cfg_ingress_pool0_i(csr_cfg_ingress_pool[31:0]),
+      .cfg_ingress_pool1_i(csr_cfg_ingress_pool[63:32]),
       .drop_valid_o(ingress_pool_drop_valid),
       .drop_reason_o(ingress_pool_drop_reason),
       .occ0_o(ingress_pool_occ0),
@@ -2310,6 +2323,7 @@ module nic
       .cfg_ecn_i(csr_cfg_ecn),
       .cfg_ttl_i(csr_cfg_ttl),
       .cfg_range_i(csr_cfg_range),
+      .cfg_ack_extra_i(csr_cfg_ack_extra),
       .cfg_icrc_i(csr_cfg_icrc)
   );
 

@@ -16,6 +16,7 @@ package nic_pkg;
   typedef logic [9:0] msg_t;  // message entry
   typedef logic [7:0] tag_t;
   typedef logic [13:0] len_t;  // bytes of a payload or of a frame
+  typedef logic [47:0] micros_t;  // whole microseconds
   typedef logic [31:0] bytes_t;  // bytes of a pool, a window, a message
   typedef logic [19:0] rate_t;  // units a clock; a byte is 8,000 units
   typedef logic [511:0] word_t;  // 64 B

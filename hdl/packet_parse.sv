@@ -11,7 +11,8 @@
 //   EtherType 0x0800 wants this NIC's address. Any other pair is Mac.
 // - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
 //   mean nothing on a control opcode.
-// - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B.
+// - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B, the ACK
+//   cfg_ack_extra bytes more.
 // - With cfg_icrc every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
 //   one is the last check (Icrc).
 // - The reserved flag and DF of IPv4, the UDP checksum, P_Key and BTH's reserved bits are ignored.
@@ -41,6 +42,7 @@ module packet_parse
   input logic [ 5:0] cfg_dscp5_i,
   input logic [ 6:0] cfg_data_hdr_i,
   input logic [ 4:0] cfg_charge_less_i,
+  input logic [ 4:0] cfg_ack_extra_i,
   input logic        cfg_icrc_i,
 
   // Verdicts, to ingress_pool
@@ -167,7 +169,7 @@ module packet_parse
   always_comb begin
     unique case (kind)
       KindTrimmed: kind_len_ok = frame_len_i == TRIMMED_BYTES;
-      KindAck:     kind_len_ok = frame_len_i == ACK_BYTES + icrc;
+      KindAck:     kind_len_ok = frame_len_i == ACK_BYTES + len_t'(cfg_ack_extra_i) + icrc;
       KindSack:    kind_len_ok = frame_len_i == SACK_BYTES + icrc;
       KindNack:    kind_len_ok = frame_len_i == NACK_BYTES + icrc;
       KindProbe:   kind_len_ok = frame_len_i == PROBE_BYTES + icrc;

@@ -12,7 +12,7 @@ use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 const SACK_WIRE: u16 = 94;
 const ACK_WIRE: u16 = 62;
 /// Room in the control pool around the two sizes.
-const ROOM: [u32; 11] = [0, 61, 62, 63, 65, 66, 93, 94, 97, 98, 156];
+const ROOM: [u32; 13] = [0, 61, 62, 63, 65, 66, 77, 78, 81, 93, 94, 98, 156];
 /// The drawing PSN, from the cumulative one: the ends of 16 bits, and of 24.
 const OFFSETS: [u32; 10] =
     [0, 1, 0xff_ffff, 0xff_fffe, 1024, 0x7fff, 0xff_8000, 0xff_7fff, 0x80_0000, 0x80_0001];
@@ -96,7 +96,8 @@ fn read(frame: &Frame, answer: &Answer, sack: bool, port: u16, i: &Inputs) {
     let icrc = if i.cfg_icrc { 4 } else { 0 };
     bytes.extend(vec![0; icrc]); // and the ICRC
     assert_eq!(bytes.len(), usize::from(frame.len));
-    assert_eq!(frame.len, if sack { SACK_WIRE } else { ACK_WIRE } + icrc as u16);
+    let ack_wire = ACK_WIRE + u16::from(i.cfg_ack_extra);
+    assert_eq!(frame.len, if sack { SACK_WIRE } else { ack_wire } + icrc as u16);
     assert!(!frame.data, "no payload follows");
 
     let packet = PacketHeaders::from_ethernet_slice(&bytes).expect("a packet");
@@ -126,6 +127,11 @@ fn read(frame: &Frame, answer: &Answer, sack: bool, port: u16, i: &Inputs) {
     assert_eq!(number(&body[9..12]), u64::from(answer.cum.0));
     if !sack {
         assert_eq!(number(&body[12..16]), 0x1f00_0000 | u64::from(answer.msn));
+        assert_eq!(
+            body[16..],
+            vec![0; usize::from(i.cfg_ack_extra) + icrc],
+            "section 0: zeros in uet"
+        );
         return;
     }
     let seth = &body[12..40];
@@ -208,6 +214,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 i.cfg_dscp3 = rng.below(64) as u8;
                 i.cfg_ecn = rng.below(4) as u8;
                 i.cfg_ttl = rng.bits() as u8;
+                i.cfg_ack_extra = rng.pick(&[0, 16]);
                 i.cfg_icrc = rng.percent(50);
             }
             if !i.answer_valid && rng.percent(75) {

@@ -26,6 +26,7 @@ mod rooms;
 mod rx_track;
 mod sack_bitmap;
 mod stream_fifo;
+mod timer_wheel;
 mod tlp_engine;
 mod tlp_oracle;
 mod tlp_parse;

@@ -23,7 +23,19 @@ const PAYLOADS: [u16; 8] = [0, 1, 63, 64, 4_096, 8_191, 8_192, 8_193];
 const DSCPS: [u8; 7] = [0, 4, 8, 46, 12, 16, 12];
 /// Opcode, bytes after BTH, for every kind that is not data.
 const CONTROL: [(u8, u16); 4] = [(0xd1, 4), (0xdc, 36), (0xdd, 20), (0xde, 16)];
+/// Section 0: what the two profiles set.
+const PROFILES: [Profile; 2] = [
+    Profile { data_hdr: 74, charge_less: 0, ack_extra: 0 },
+    Profile { data_hdr: 102, charge_less: 18, ack_extra: 16 },
+];
 const WRITES: [u8; 4] = [0xc6, 0xc7, 0xc8, 0xca];
+
+#[derive(Clone, Copy)]
+struct Profile {
+    data_hdr: u8,
+    charge_less: u8,
+    ack_extra: u8,
+}
 
 fn pair(seed: u32) -> Lockstep<Regs> {
     Lockstep::new("packet_parse", &Sizes::DEFAULT, Start::Random(seed)).expect("builds")
@@ -148,13 +160,15 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
         None if trimmed => Kind::Trimmed,
         None => Kind::Data,
     };
+    let header = u16::from(i.cfg_data_hdr) - 54; // METH, RETH and the profile's zeros
+    let zeros = if kind == Kind::Ack { u16::from(i.cfg_ack_extra) } else { 0 };
     let icrc = if i.cfg_icrc && kind != Kind::Trimmed { 4 } else { 0 };
     check(i.frame_len >= 58 + icrc, Drop::Length)?;
     let extra = i.frame_len - 58 - icrc;
     let right = match (kind, control) {
-        (_, Some(n)) => extra == CONTROL[n].1,
+        (_, Some(n)) => extra == CONTROL[n].1 + zeros,
         (Kind::Trimmed, _) => extra == 4,
-        _ => (20..=20 + 8_192).contains(&extra),
+        _ => (header..=header + 8_192).contains(&extra),
     };
     let agree = ip.total_len() == i.frame_len - 18 && udp.length() == ip.total_len() - 20;
     check(right && agree, Drop::Length)?;
@@ -180,7 +194,7 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
         raddr: if data { be(58, 8) } else { 0 },
         rkey: if data { be(66, 4) as u32 } else { 0 },
         msg_len: if data { be(70, 4) as u32 } else { 0 },
-        len: if data { extra - 20 } else { 0 },
+        len: if data { extra - header } else { 0 },
         charge: i.frame_len - u16::from(i.cfg_charge_less),
         word: 0,
         ctrl: Wide::from_bytes(&b[54..54 + ctrl]),
@@ -322,11 +336,13 @@ fn rx_1_garbage_of_every_length() -> Result<(), Mismatch> {
 /// A frame of any kind at its borders, with at most a few faults.
 fn any(rng: &mut Rng) -> Inputs {
     let control = rng.percent(40);
+    let profile = rng.pick(&PROFILES);
     let (opcode, len) = if control {
         let (opcode, extra) = rng.pick(&CONTROL);
-        (opcode, 58 + extra)
+        let zeros = if opcode == CONTROL[0].0 { u16::from(profile.ack_extra) } else { 0 };
+        (opcode, 58 + extra + zeros)
     } else {
-        (rng.pick(&WRITES), 78 + rng.pick(&PAYLOADS))
+        (rng.pick(&WRITES), u16::from(profile.data_hdr) + 4 + rng.pick(&PAYLOADS))
     };
     let dscp = rng.pick(&DSCPS);
     let trimmed = !control && rng.percent(80) && [12, 16].contains(&dscp);
@@ -347,7 +363,9 @@ fn any(rng: &mut Rng) -> Inputs {
     }
     let len = if rng.percent(10) { rng.pick(&[0, 57, 58, 61, 62, 63, 64, len + 1]) } else { len };
     let mut i = input(&bytes, len, rng.percent(95));
-    i.cfg_charge_less = rng.pick(&[0, 18]);
+    i.cfg_data_hdr = profile.data_hdr;
+    i.cfg_charge_less = profile.charge_less;
+    i.cfg_ack_extra = profile.ack_extra;
     i.cfg_icrc = icrc;
     i.frame_icrc_ok = !icrc || rng.percent(90);
     i
@@ -362,7 +380,7 @@ fn random_traffic_agrees_with_the_oracle() -> Result<(), Mismatch> {
         let mut pair = pair(seed);
         let mut last = Outcome::None;
         let mut words = 0;
-        for clock in 0..20_000 {
+        for clock in 0..30_000 {
             let i = if rng.percent(75) { any(&mut rng) } else { settings() };
             let out = pair.clock(&i)?;
             assert_eq!(outcome(&out), last, "clock {clock}");

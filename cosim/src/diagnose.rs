@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fst_writer::FstWriteError;
+use rtl_model::image::Image;
 use thiserror::Error;
 use verilated::Built;
 

@@ -50,6 +50,9 @@ pub struct File {
     /// Sizes of the build: `default` or `small`.
     #[serde(default)]
     pub build: Build,
+    /// Constants of both NICs: `mrc` or `uet`.
+    #[serde(default)]
+    pub profile: Profile,
     /// Attributes of every NIC that does not say otherwise.
     #[serde(default)]
     pub defaults: Nic,
@@ -82,12 +85,27 @@ pub enum Build {
     Small,
 }
 
-/// The egress scheduling types.
+/// Profiles by name (section 0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// S000's NIC.
+    #[default]
+    Mrc,
+    /// S003's NIC.
+    Uet,
+}
+
+/// The egress scheduling types, as in the register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Scheduling {
     /// The highest class with a frame.
     #[default]
-    StrictPriority,
+    StrictPriority = 0,
+    /// One frame a class in turn.
+    RoundRobin = 1,
+    /// As many as its weight.
+    WeightedRoundRobin = 2,
 }
 
 /// A buffer's attributes.
@@ -98,8 +116,20 @@ pub struct Buffer {
     pub total_buffer_size: Option<Spanned<Size>>,
     /// Share of each class, exact decimals.
     pub pool_allocation_vector: Option<Spanned<Vec<toml::Value>>>,
-    /// Which class sends next; egress only.
+    /// Which class sends next; without effect on ingress (BUF-4).
     pub queue_scheduling_type: Option<Spanned<Scheduling>>,
+    /// Packets in a class's turn; without effect on ingress.
+    #[serde(rename = "WRRQueueWeights")]
+    pub wrr_queue_weights: Option<Spanned<Vec<u64>>>,
+    /// Classes that send pauses; ingress only.
+    #[serde(rename = "PFCEnableVector")]
+    pub pfc_enable_vector: Option<Spanned<Vec<u64>>>,
+    /// Share of each pool from which a pause goes; ingress only.
+    pub pfc_static_xoff_threshold: Option<Spanned<Vec<toml::Value>>>,
+    /// Share of each pool up to which it is resumed; ingress only.
+    pub pfc_xon_resume_threshold: Option<Spanned<Vec<toml::Value>>>,
+    /// Quanta that a pause of each class asks for; ingress only.
+    pub quanta_value: Option<Spanned<Vec<u64>>>,
 }
 
 /// A link end's attributes.
@@ -181,6 +211,12 @@ pub struct Nic {
     pub icrc_enable: Option<bool>,
     /// From a completion to the host's close.
     pub close_delay: Option<Spanned<Time>>,
+    /// Percent of the data pool from which the receiver penalty starts.
+    #[serde(rename = "ReceiverCongestionLowThreshold")]
+    pub receiver_low: Option<Spanned<toml::Value>>,
+    /// Percent of the data pool from which it is whole.
+    #[serde(rename = "ReceiverCongestionHighThreshold")]
+    pub receiver_high: Option<Spanned<toml::Value>>,
     /// The switch's port to this NIC.
     #[serde(default)]
     pub downlink: DownlinkTable,

@@ -8,22 +8,15 @@ use rtl_model::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use crate::buffers::{Buffers, Overheads, SACK_WIRE};
 use crate::host::{HostConfig, Room};
 use crate::scenario::{
-    Buffer, Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, ScenarioError, Source, share,
+    Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
 };
 use crate::switch::downlink::DownlinkSettings;
 use crate::switch::settings::SwitchSettings;
 use crate::units::{Rate, Size, Time};
 
-/// Bytes of headers and FCS around a payload (PKT-1).
-pub const WIRE_OVERHEAD: u64 = 78;
-/// Bytes of headers before a payload (PKT-1).
-pub const DATA_HEADER: u64 = 74;
-/// Nominal bytes around a payload (SEG-3).
-pub const NOMINAL_OVERHEAD: u64 = 60;
-/// The largest control frame: a SACK (SACK-1).
-pub const SACK_WIRE: u64 = 94;
 /// The smallest frame: a cumulative ACK (ACK-1).
 const ACK_WIRE: u64 = 62;
 /// Limits of a link buffer: room for one header, and for all that its memory can hold.
@@ -31,7 +24,7 @@ const HEADER_BUFFER: std::ops::RangeInclusive<u64> = 16..=16_384;
 /// Room for one transfer, and for all that its memory can hold.
 const DATA_BUFFER: std::ops::RangeInclusive<u64> = 512..=262_144;
 /// Words that the ingress buffer keeps for a frame that is still coming.
-const INGRESS_SPARE_WORDS: u64 = 130;
+pub(crate) const INGRESS_SPARE_WORDS: u64 = 130;
 
 /// One NIC and its host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,12 +59,12 @@ pub struct NicSettings {
     pub icrc: bool,
     /// Clocks from a completion to the close.
     pub close_delay: u64,
+    /// What the profile sets.
+    pub overheads: Overheads,
+    /// Pools, disciplines, PFC, the penalty.
+    pub buffers: Buffers,
     /// The switch's port to it.
     pub downlink: DownlinkSettings,
-    /// Egress pools, classes 0 and 1.
-    pub egress: [u64; 2],
-    /// Ingress pools, classes 0 and 1.
-    pub ingress: [u64; 2],
     /// Header bytes that can wait for the PCIe link.
     pub tx_header: u64,
     /// Payload bytes that can wait for the PCIe link.
@@ -154,7 +147,7 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         Build::Default => Sizes::DEFAULT,
         Build::Small => Sizes::SMALL,
     };
-    let check = Check { source, sizes };
+    let check = Check { source, sizes, profile: file.profile };
     let limit = check.clocks("limit", Some(&file.limit), 0)?;
     if limit == 0 {
         return Err(source.error(file.limit.span(), "limit", "must be at least one clock", None));
@@ -189,8 +182,9 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
 
 /// Holds a scenario's values against the rules; what is wrong is told with its place.
 pub struct Check<'a> {
-    source: &'a Source,
-    sizes: Sizes,
+    pub(crate) source: &'a Source,
+    pub(crate) sizes: Sizes,
+    profile: Profile,
 }
 
 /// The NIC's own attribute, else the defaults'.
@@ -199,6 +193,7 @@ macro_rules! pick {
         $nic.$($field).+.as_ref().or($defaults.$($field).+.as_ref())
     };
 }
+pub(crate) use pick;
 
 impl NicSettings {
     /// Bytes of an ICRC in each frame.
@@ -303,41 +298,10 @@ impl Check<'_> {
         Err(self.error(value, key, what, rule))
     }
 
-    /// The pools of classes 0 and 1 (BUF-1).
-    fn pools(
-        &self,
-        nic: &Buffer,
-        defaults: &Buffer,
-        total: u64,
-    ) -> Result<[u64; 2], ScenarioError> {
-        let size = nic.total_buffer_size.as_ref().or(defaults.total_buffer_size.as_ref());
-        let total = self.size("TotalBufferSize", size, total, 1..=1 << 30, "BUF-1")?;
-        let given = nic.pool_allocation_vector.as_ref();
-        let Some(vector) = given.or(defaults.pool_allocation_vector.as_ref()) else {
-            return Ok([total * 9 / 10, total / 10]);
-        };
-        let key = "PoolAllocationVector";
-        let mut pools = Vec::new();
-        for value in vector.get_ref() {
-            let share = share(value).map_err(|e| self.error(vector, key, e, "BUF-1"))?;
-            let ten = 10_u128.pow(share.places);
-            pools.push((u128::from(share.digits) * u128::from(total) / ten) as u64);
-        }
-        let used = pools.iter().take_while(|p| **p > 0).count();
-        if pools.len() > 8 || used < 2 || pools[used..].iter().any(|p| *p > 0) {
-            let what = "give at most 8 shares: at least classes 0 and 1, no 0 between them";
-            return Err(self.error(vector, key, what, "BUF-1"));
-        }
-        if used > 2 {
-            let what = "this build has pools for classes 0 and 1";
-            return Err(self.error(vector, key, what, "BUF-1"));
-        }
-        Ok([pools[0], pools[1]])
-    }
-
     fn nic(&self, at: &Spanned<Nic>, d: &Nic) -> Result<NicSettings, ScenarioError> {
         let n = at.get_ref();
         let (name, address) = self.identity(at)?;
+        let overheads = self.profile.overheads();
         let mss = self.number("MSS", pick!(n, d, mss), 4096, 1..=8192, "SEG-1")?;
         let psns = u64::from(self.sizes.psns);
         let range =
@@ -345,23 +309,19 @@ impl Check<'_> {
         let packets = self.number(
             "MaxCongestionWindow",
             pick!(n, d, max_congestion_window),
-            108,
+            overheads.window,
             1..=100_000,
             "CC-1",
         )?;
         let delay = self.clocks("Delay", pick!(n, d, delay), 100)?;
-        if delay == 0 {
+        if delay == 0 || delay >> 24 > 0 {
             let span = pick!(n, d, delay).map_or(0..0, Spanned::span);
-            return Err(self.source.error(
-                span,
-                "Delay",
-                "must be at least a clock",
-                Some("PKT-2"),
-            ));
+            let what = "must be at least a clock, and less than 2^24";
+            return Err(self.source.error(span, "Delay", what, Some("PKT-2")));
         }
         let pcie_rate = self.pcie_rate(&n.pcie, &d.pcie)?;
-        let buffers = self.buffers(&n.pcie, &d.pcie)?;
-        let far = self.buffers(&n.host_pcie, &d.host_pcie)?;
+        let link = self.link_buffers(&n.pcie, &d.pcie)?;
+        let far = self.link_buffers(&n.host_pcie, &d.host_pcie)?;
         let overhead = self.overhead(&n.pcie, &d.pcie)?;
         let read_request = self.size(
             "ReadRequestSize",
@@ -373,11 +333,15 @@ impl Check<'_> {
         let host = HostConfig {
             nic_rate: pcie_rate,
             nic_costs: [overhead, read_request],
-            nic_receive: Room::of_bytes(buffers[2], buffers[3]),
+            nic_receive: Room::of_bytes(link[2], link[3]),
             transmit: Room::of_bytes(far[0], far[1]),
             receive: Room::of_bytes(far[2], far[3]),
             ..self.host(n, d)?
         };
+        let icrc = pick!(n, d, icrc_enable).copied().unwrap_or(false);
+        let trailer = if icrc { u64::from(ICRC_BYTES) } else { 0 };
+        let largest = [mss + overheads.wire + trailer, SACK_WIRE + trailer];
+        let buffers = self.buffers(at, d, largest)?;
         let data_rate = self.wire_rate(pick!(n, d, data_rate))?;
         let downlink = self.downlink(&n.downlink, &d.downlink, delay)?;
         let settled = NicSettings {
@@ -395,36 +359,31 @@ impl Check<'_> {
             wire_rate: if downlink.rate == 0 { data_rate } else { data_rate.min(downlink.rate) },
             pcie_rate,
             delay,
-            window: packets * (mss + NOMINAL_OVERHEAD),
+            window: packets * (mss + overheads.nominal),
             groups: pick!(n, d, qp_groups_enabled).copied().unwrap_or(true),
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
-            icrc: pick!(n, d, icrc_enable).copied().unwrap_or(false),
+            icrc,
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
+            overheads,
+            buffers,
             downlink,
-            egress: self.pools(&n.egress_buffer_manager, &d.egress_buffer_manager, 256_000)?,
-            ingress: self.pools(
-                &n.ingress_buffer_manager,
-                &d.ingress_buffer_manager,
-                (u64::from(self.sizes.ingress_words) * 64).min(4_000_000) / 10 * 10,
-            )?,
-            tx_header: buffers[0],
-            tx_data: buffers[1],
-            rx_header: buffers[2],
-            rx_data: buffers[3],
+            tx_header: link[0],
+            tx_data: link[1],
+            rx_header: link[2],
+            rx_data: link[3],
             far: [far[2], far[3]],
             max_payload: self.max_payload(&n.pcie, &d.pcie)?,
             overhead,
             read_request,
             host,
         };
-        self.fits(at, &settled)?;
         Ok(settled)
     }
 
     /// A link end's buffers: transmit and receive, headers and payload (PCI-4).
-    fn buffers(&self, end: &Pcie, d: &Pcie) -> Result<[u64; 4], ScenarioError> {
+    fn link_buffers(&self, end: &Pcie, d: &Pcie) -> Result<[u64; 4], ScenarioError> {
         let header = |key, value| self.size(key, value, 16_000, HEADER_BUFFER, "PCI-4");
         let data = |key, value| self.size(key, value, 256_000, DATA_BUFFER, "PCI-4");
         Ok([
@@ -469,25 +428,6 @@ impl Check<'_> {
             receive: Room::default(),
             nic_receive: Room::default(),
         })
-    }
-
-    /// Configurations that would stop for ever, or that the memories cannot hold (BUF-2).
-    fn fits(&self, at: &Spanned<Nic>, s: &NicSettings) -> Result<(), ScenarioError> {
-        let full = s.mss + WIRE_OVERHEAD + s.trailer();
-        let sack = SACK_WIRE + s.trailer();
-        let ring = (u64::from(self.sizes.ingress_words) - INGRESS_SPARE_WORDS) * 64;
-        let refused = if s.egress[0] < full {
-            Some(("EgressBufferManager", format!("data pool of {} B < {full} B", s.egress[0])))
-        } else if s.egress[1] < sack {
-            let what = format!("control pool of {} B < {sack} B, a SACK", s.egress[1]);
-            Some(("EgressBufferManager", what))
-        } else if s.ingress[0] > ring && s.ingress[0] > u64::from(self.sizes.ingress_words) * 64 {
-            let what = format!("data pool of {} B > {ring} B of memory", s.ingress[0]);
-            Some(("IngressBufferManager", what))
-        } else {
-            None
-        };
-        refused.map_or(Ok(()), |(key, what)| Err(self.error(at, key, what, "BUF-2")))
     }
 
     fn identity(&self, at: &Spanned<Nic>) -> Result<(String, Ipv4Addr), ScenarioError> {

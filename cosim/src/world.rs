@@ -17,7 +17,7 @@ use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::{Host, Room};
 use crate::pcie::PcieBuffers;
-use crate::settings::{DATA_HEADER, NOMINAL_OVERHEAD, NicSettings, Settings, WIRE_OVERHEAD};
+use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
 use crate::wire::{Assembler, WireBeat};
 
@@ -396,9 +396,15 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         | u64::from(s.trimming) << 1
         | u64::from(s.distinct_rtx) << 2
         | u64::from(s.cqe_on_link) << 3
+        | s.buffers.sched << 4
         | 2 << 6;
-    let (wire, nominal) = (WIRE_OVERHEAD + s.trailer(), NOMINAL_OVERHEAD + s.trailer());
-    vec![
+    let over = &s.overheads;
+    let overheads = over.data_header
+        | (over.wire + s.trailer()) << 8
+        | (over.nominal + s.trailer()) << 16
+        | over.charge_less << 24
+        | over.ack_extra << 32;
+    let mut writes = vec![
         (index::MSS, s.mss),
         (index::RANGE, s.range),
         (index::INITIAL_PSN, s.initial_psn),
@@ -410,7 +416,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::CQ_BASE, CQ_BASE),
         (index::CQ_LOG2, u64::from(CQ_LOG2)),
         (index::INIT_WINDOW, s.window),
-        (index::UNIT, s.mss + NOMINAL_OVERHEAD),
+        (index::UNIT, s.mss + over.nominal),
         (index::FLAGS, flags),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
@@ -420,11 +426,11 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::FAR_DATA_BUF, s.far[1]),
         (index::PCIE_COSTS, s.overhead | s.read_request << 16),
         (index::MAX_PAYLOAD, s.max_payload / 128 - 1),
-        (index::OVERHEADS, DATA_HEADER | wire << 8 | nominal << 16),
+        (index::OVERHEADS, overheads),
         (index::TRAILER, u64::from(s.icrc)),
-        (index::EGRESS_POOL0, s.egress[0]),
-        (index::EGRESS_POOL1, s.egress[1]),
-        (index::INGRESS_POOL0, s.ingress[0]),
-        (index::INGRESS_POOL1, s.ingress[1]),
-    ]
+        (index::PFC, s.buffers.pfc_enable | s.delay << 8),
+        (index::ACK_HOLD, u64::from(over.ack_hold)),
+    ];
+    writes.extend(s.buffers.registers());
+    writes
 }

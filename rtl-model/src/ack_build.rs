@@ -4,10 +4,11 @@
 //! An answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK, 5
 //! for both; longer while `path_select`, the egress pool or `frame` keep it. The SACK goes first.
 //!
-//! A frame is built when the control pool has room for it, 94 B or 62 B; its reservation goes out
-//! in the same clock as the frame. `ctl_free` must count a reservation from the clock after its
-//! event on; the next frame is built then at the earliest. The ACK's port is the next of this NIC's
-//! own spraying; a SACK goes on the entropy value of the packet that drew it.
+//! A frame is built when the control pool has room for it: 94 B, or 62 B and `cfg_ack_extra` bytes
+//! of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
+//! `ctl_free` must count a reservation from the clock after its event on; the next frame is built
+//! then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK goes on the
+//! entropy value of the packet that drew it.
 //!
 //! Choices: an `ack_psn_offset` that 16 bits do not hold is clipped to −32,768, which is below
 //! every window, so that no sender takes it for a packet it has out. Service time and penalty are
@@ -76,6 +77,9 @@ pub struct Inputs {
     /// Level: `MaxPSNRange`.
     #[bits(11)]
     pub cfg_range: u16,
+    /// Level: zero bytes after AETH.
+    #[bits(5)]
+    pub cfg_ack_extra: u8,
     /// Level: `ICRCEnable`: 4 B more (PKT-1).
     pub cfg_icrc: bool,
 }
@@ -176,7 +180,7 @@ impl Block for Regs {
                 }
             }
             State::Second => {
-                if free && i.ctl_free >= u32::from(long(ACK_BYTES, i)) {
+                if free && i.ctl_free >= u32::from(ack_bytes(i)) {
                     self.send(ack(i, self.port));
                     self.state = State::Done;
                 }
@@ -251,11 +255,17 @@ fn sack(i: &Inputs) -> Frame {
     frame(&hdr, len)
 }
 
+/// A cumulative ACK on the wire, in this profile (section 0).
+fn ack_bytes(i: &Inputs) -> u16 {
+    long(ACK_BYTES + u16::from(i.cfg_ack_extra), i)
+}
+
 /// ACK-1, MSN-8.
 fn ack(i: &Inputs, port: u16) -> Frame {
-    let len = long(ACK_BYTES, i);
+    let len = ack_bytes(i);
     let base = Base { len, sport: port, opcode: OP_ACK, ..base(i) };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&aeth(i.answer.msn));
+    hdr.put(&[0; 31][..usize::from(i.cfg_ack_extra)]);
     frame(&hdr, len)
 }

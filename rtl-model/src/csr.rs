@@ -11,7 +11,7 @@ use derive::Image;
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::host_interface::{PEER_MASK, REGISTERS, Register, index};
+use crate::host_interface::{BANKS, PEER_MASK, REGISTERS, Register, bank_of, index};
 use crate::image::{BadBits, Field, Item, Reader, Wide, Writer};
 use crate::sizes::Sizes;
 use crate::types::Psn;
@@ -84,12 +84,9 @@ pub struct Outputs {
     pub cfg_nominal_overhead: u8,
     #[bits(5)]
     pub cfg_charge_less: u8,
-    pub cfg_egress_pool0: u32,
-    pub cfg_egress_pool1: u32,
-    pub cfg_ingress_pool0: u32,
-    pub cfg_ingress_pool1: u32,
-    pub cfg_weight0: u8,
-    pub cfg_weight1: u8,
+    #[bits(5)]
+    pub cfg_ack_extra: u8,
+    pub cfg_weights: u64,
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
     pub cfg_rx_hdr_buf: u32,
@@ -104,6 +101,17 @@ pub struct Outputs {
     pub cfg_icrc: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
+    pub cfg_egress_pool: Wide<4>,
+    pub cfg_ingress_pool: Wide<4>,
+    pub cfg_xoff: Wide<4>,
+    pub cfg_xon: Wide<4>,
+    pub cfg_quanta: Wide<2>,
+    pub cfg_pfc_enable: u8,
+    #[bits(24)]
+    pub cfg_pfc_delay: u32,
+    pub cfg_penalty_low: u32,
+    pub cfg_penalty_high: u32,
+    pub cfg_ack_hold: bool,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -138,15 +146,11 @@ pub struct Regs {
     pub dscp: u64,
     pub tx_hdr_buf: u32,
     pub tx_data_buf: u32,
-    #[bits(29)]
-    pub overheads: u32,
+    #[bits(37)]
+    pub overheads: u64,
     pub rid: u16,
     pub ttl: u8,
-    pub egress_pool0: u32,
-    pub egress_pool1: u32,
-    pub ingress_pool0: u32,
-    pub ingress_pool1: u32,
-    pub weights: u16,
+    pub weights: u64,
     pub rx_hdr_buf: u32,
     pub rx_data_buf: u32,
     pub far_hdr_buf: u32,
@@ -158,6 +162,17 @@ pub struct Regs {
     pub icrc: bool,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
+    /// Of eight classes, class 0 lowest.
+    pub egress_pool: Wide<4>,
+    pub ingress_pool: Wide<4>,
+    pub xoff: Wide<4>,
+    pub xon: Wide<4>,
+    pub quanta: Wide<2>,
+    /// delay, enable.
+    pub pfc: u32,
+    /// high, low.
+    pub penalty: u64,
+    pub ack_hold: bool,
     /// What the build can hold.
     pub build: Build,
 }
@@ -201,14 +216,10 @@ impl Block for Regs {
             dscp: of(index::DSCP),
             tx_hdr_buf: of(index::TX_HDR_BUF) as u32,
             tx_data_buf: of(index::TX_DATA_BUF) as u32,
-            overheads: of(index::OVERHEADS) as u32,
+            overheads: of(index::OVERHEADS),
             rid: of(index::RID) as u16,
             ttl: of(index::TTL) as u8,
-            egress_pool0: of(index::EGRESS_POOL0) as u32,
-            egress_pool1: of(index::EGRESS_POOL1) as u32,
-            ingress_pool0: of(index::INGRESS_POOL0) as u32,
-            ingress_pool1: of(index::INGRESS_POOL1) as u32,
-            weights: of(index::WEIGHTS) as u16,
+            weights: of(index::WEIGHTS),
             rx_hdr_buf: of(index::RX_HDR_BUF) as u32,
             rx_data_buf: of(index::RX_DATA_BUF) as u32,
             far_hdr_buf: of(index::FAR_HDR_BUF) as u32,
@@ -218,6 +229,14 @@ impl Block for Regs {
             icrc: of(index::TRAILER) != 0,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
+            egress_pool: BANKS[0].level(),
+            ingress_pool: BANKS[1].level(),
+            xoff: BANKS[2].level(),
+            xon: BANKS[3].level(),
+            quanta: BANKS[4].level(),
+            pfc: of(index::PFC) as u32,
+            penalty: of(index::PENALTY),
+            ack_hold: of(index::ACK_HOLD) != 0,
             build: Build { psns: sizes.psns as u16, dests: sizes.dests as u16 },
         }
     }
@@ -251,16 +270,13 @@ impl Block for Regs {
         o.cfg_dscp5 = dscp(5);
         o.cfg_tx_hdr_buf = self.tx_hdr_buf;
         o.cfg_tx_data_buf = self.tx_data_buf;
-        let [data_hdr, wire, nominal, charge_less] = self.overheads.to_le_bytes();
+        let [data_hdr, wire, nominal, charge_less, ack_extra, ..] = self.overheads.to_le_bytes();
         o.cfg_data_hdr = data_hdr;
         o.cfg_wire_overhead = wire;
         o.cfg_nominal_overhead = nominal;
         o.cfg_charge_less = charge_less;
-        o.cfg_egress_pool0 = self.egress_pool0;
-        o.cfg_egress_pool1 = self.egress_pool1;
-        o.cfg_ingress_pool0 = self.ingress_pool0;
-        o.cfg_ingress_pool1 = self.ingress_pool1;
-        [o.cfg_weight0, o.cfg_weight1] = self.weights.to_le_bytes();
+        o.cfg_ack_extra = ack_extra;
+        o.cfg_weights = self.weights;
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
         o.cfg_rx_hdr_buf = self.rx_hdr_buf;
@@ -273,6 +289,16 @@ impl Block for Regs {
         o.cfg_icrc = self.icrc;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
+        o.cfg_egress_pool = self.egress_pool;
+        o.cfg_ingress_pool = self.ingress_pool;
+        o.cfg_xoff = self.xoff;
+        o.cfg_xon = self.xon;
+        o.cfg_quanta = self.quanta;
+        o.cfg_pfc_enable = self.pfc as u8;
+        o.cfg_pfc_delay = self.pfc >> 8;
+        o.cfg_penalty_low = self.penalty as u32;
+        o.cfg_penalty_high = (self.penalty >> 32) as u32;
+        o.cfg_ack_hold = self.ack_hold;
     }
 
     fn clock(&mut self, i: &Inputs, _o: &Outputs) {
@@ -292,16 +318,28 @@ fn register(at: u16) -> Option<&'static Register> {
     REGISTERS.binary_search_by_key(&at, |r| r.index).ok().map(|n| &REGISTERS[n])
 }
 
+/// Sets the `n`-th of the entries of `width` bits, 16 or 32, that a level is made of.
+fn put(level: &mut [u64], width: usize, n: usize, value: u64) {
+    let (word, shift) = (width * n / 64, width * n % 64);
+    let mask = (1 << width) - 1;
+    level[word] = level[word] & !(mask << shift) | (value & mask) << shift;
+}
+
 impl Regs {
     fn takes(&self, at: u16, value: u64) -> bool {
         if (index::PEER..index::PEER + self.build.dests).contains(&at) {
             value & !PEER_MASK == 0
+        } else if let Some((bank, _)) = bank_of(at) {
+            bank.takes(value)
         } else {
             register(at).is_some_and(|r| r.takes(value))
         }
     }
 
     fn store(&mut self, at: u16, value: u64) {
+        if let Some((bank, class)) = bank_of(at) {
+            return self.store_class(bank.first, class, value);
+        }
         match at {
             index::MSS => self.mss = value as u16,
             index::RANGE => self.range = (value as u16).min(self.build.psns),
@@ -319,14 +357,13 @@ impl Regs {
             index::DSCP => self.dscp = value,
             index::TX_HDR_BUF => self.tx_hdr_buf = value as u32,
             index::TX_DATA_BUF => self.tx_data_buf = value as u32,
-            index::OVERHEADS => self.overheads = value as u32,
+            index::OVERHEADS => self.overheads = value,
             index::RID => self.rid = value as u16,
             index::TTL => self.ttl = value as u8,
-            index::EGRESS_POOL0 => self.egress_pool0 = value as u32,
-            index::EGRESS_POOL1 => self.egress_pool1 = value as u32,
-            index::INGRESS_POOL0 => self.ingress_pool0 = value as u32,
-            index::INGRESS_POOL1 => self.ingress_pool1 = value as u32,
-            index::WEIGHTS => self.weights = value as u16,
+            index::WEIGHTS => self.weights = value,
+            index::PFC => self.pfc = value as u32,
+            index::PENALTY => self.penalty = value,
+            index::ACK_HOLD => self.ack_hold = value != 0,
             index::RX_HDR_BUF => self.rx_hdr_buf = value as u32,
             index::RX_DATA_BUF => self.rx_data_buf = value as u32,
             index::FAR_HDR_BUF => self.far_hdr_buf = value as u32,
@@ -338,10 +375,19 @@ impl Regs {
         }
     }
 
+    fn store_class(&mut self, bank: u16, class: usize, value: u64) {
+        let level: &mut [u64] = match bank {
+            index::EGRESS_POOL => &mut self.egress_pool.0,
+            index::INGRESS_POOL => &mut self.ingress_pool.0,
+            index::XOFF => &mut self.xoff.0,
+            index::XON => &mut self.xon.0,
+            _ => &mut self.quanta.0,
+        };
+        put(level, if bank == index::QUANTA { 16 } else { 32 }, class, value);
+    }
+
     fn store_peer(&mut self, dest: u32, value: u64) {
-        let word = &mut self.peer_ip.0[dest as usize / 2];
-        let shift = 32 * (dest % 2);
-        *word = *word & !(0xffff_ffff << shift) | (value & 0xffff_ffff) << shift;
+        put(&mut self.peer_ip.0, 32, dest as usize, value);
         self.peer_valid = self.peer_valid & !(1 << dest) | (value >> 32) << dest;
     }
 }

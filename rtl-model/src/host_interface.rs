@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::image::Wide;
 use crate::types::{Cqe, Qpn, Refuse};
 
 /// Bytes of the BAR; address bits above are the host's choice.
@@ -214,13 +215,18 @@ pub mod index {
     pub const OVERHEADS: u16 = 16;
     pub const RID: u16 = 17;
     pub const TTL: u16 = 18;
-    pub const EGRESS_POOL0: u16 = 20;
-    pub const EGRESS_POOL1: u16 = 21;
-    pub const INGRESS_POOL0: u16 = 28;
-    pub const INGRESS_POOL1: u16 = 29;
     pub const WEIGHTS: u16 = 36;
     /// Destination 0; destination d is d further on.
     pub const PEER: u16 = 64;
+    /// Class 0 of each bank; class c is c further on.
+    pub const EGRESS_POOL: u16 = 128;
+    pub const INGRESS_POOL: u16 = 136;
+    pub const XOFF: u16 = 144;
+    pub const XON: u16 = 152;
+    pub const QUANTA: u16 = 160;
+    pub const PFC: u16 = 168;
+    pub const PENALTY: u16 = 169;
+    pub const ACK_HOLD: u16 = 170;
     pub const RX_HDR_BUF: u16 = 192;
     pub const RX_DATA_BUF: u16 = 193;
     pub const FAR_HDR_BUF: u16 = 194;
@@ -327,6 +333,59 @@ impl Register {
     }
 }
 
+/// Eight registers of one kind, one a traffic class, at indices that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bank {
+    /// The level that they drive is `cfg_` and this: class 0 in its lowest bits.
+    pub name: &'static str,
+    /// Index of class 0's.
+    pub first: u16,
+    /// Bits of each.
+    pub width: u32,
+    /// Value after a reset of each.
+    pub reset: [u64; CLASSES],
+}
+
+impl Bank {
+    /// True where `csr` takes the value.
+    pub fn takes(&self, value: u64) -> bool {
+        value >> self.width == 0
+    }
+
+    /// The bank's reset values as one level.
+    pub fn level<const N: usize>(&self) -> Wide<N> {
+        let mut level = Wide::ZERO;
+        for (class, value) in self.reset.iter().enumerate() {
+            let at = self.width as usize * class;
+            level.0[at / 64] |= value << (at % 64);
+        }
+        level
+    }
+}
+
+/// Traffic classes of each buffer (BUF-1).
+pub const CLASSES: usize = 8;
+
+/// The banks, in the order of their indices.
+pub const BANKS: &[Bank] = &[
+    bank("egress_pool", index::EGRESS_POOL, 32, 230_400, 25_600),
+    bank("ingress_pool", index::INGRESS_POOL, 32, 3_600_000, 400_000),
+    bank("xoff", index::XOFF, 32, 2_880_000, 320_000),
+    bank("xon", index::XON, 32, 1_440_000, 160_000),
+    bank("quanta", index::QUANTA, 16, 65_535, 65_535),
+];
+
+/// A bank whose classes 0 and 1 have these values after a reset.
+const fn bank(name: &'static str, first: u16, width: u32, zero: u64, one: u64) -> Bank {
+    Bank { name, first, width, reset: [zero, one, 0, 0, 0, 0, 0, 0] }
+}
+
+/// The bank and the class of a register.
+pub fn bank_of(index: u16) -> Option<(&'static Bank, usize)> {
+    let bank = BANKS.iter().find(|b| (b.first..b.first + CLASSES as u16).contains(&index))?;
+    Some((bank, usize::from(index - bank.first)))
+}
+
 /// A field and its register, by the field's name.
 pub fn field(name: &str) -> Option<(&'static Register, &'static RegisterField)> {
     REGISTERS.iter().find_map(|r| r.field(name).map(|f| (r, f)))
@@ -334,7 +393,7 @@ pub fn field(name: &str) -> Option<(&'static Register, &'static RegisterField)> 
 
 macro_rules! registers {
     ($($name:literal $index:ident [$($field:expr),* $(,)?];)*) => {
-        /// Every register but the destinations', in the order of their indices.
+        /// Every register but the destinations' and the banks', in the order of their indices.
         pub const REGISTERS: &[Register] = &[$(Register {
             name: $name,
             index: index::$index,
@@ -381,14 +440,17 @@ registers! {
         F::new("wire_overhead", 8, 7, 78),
         F::new("nominal_overhead", 16, 7, 60),
         F::new("charge_less", 24, 5, 0),
+        F::new("ack_extra", 32, 5, 0),
     ];
     "rid" RID [F::new("rid", 0, 16, 0x0100)];
     "ttl" TTL [F::new("ttl", 0, 8, 64)];
-    "egress_pool0" EGRESS_POOL0 [F::new("egress_pool0", 0, 32, 230_400)];
-    "egress_pool1" EGRESS_POOL1 [F::new("egress_pool1", 0, 32, 25_600)];
-    "ingress_pool0" INGRESS_POOL0 [F::new("ingress_pool0", 0, 32, 3_600_000)];
-    "ingress_pool1" INGRESS_POOL1 [F::new("ingress_pool1", 0, 32, 400_000)];
-    "weights" WEIGHTS [F::new("weight0", 0, 8, 1), F::new("weight1", 8, 8, 5)];
+    "weights" WEIGHTS [F::new("weights", 0, 64, 0x0501)];
+    "pfc" PFC [F::new("pfc_enable", 0, 8, 0), F::new("pfc_delay", 8, 24, 100)];
+    "penalty" PENALTY [
+        F::new("penalty_low", 0, 32, 900_000),
+        F::new("penalty_high", 32, 32, 2_700_000),
+    ];
+    "ack_hold" ACK_HOLD [F::new("ack_hold", 0, 1, 0)];
     "rx_hdr_buf" RX_HDR_BUF [F::new("rx_hdr_buf", 0, 32, 16_000)];
     "rx_data_buf" RX_DATA_BUF [F::new("rx_data_buf", 0, 32, 256_000)];
     "far_hdr_buf" FAR_HDR_BUF [F::new("far_hdr_buf", 0, 32, 16_000)];

@@ -38,6 +38,7 @@ pub mod rx_track;
 pub mod sack_bitmap;
 pub mod sizes;
 pub mod stream_fifo;
+pub mod timer_wheel;
 pub mod tlp_engine;
 pub mod tlp_parse;
 pub mod tx_scheduler;

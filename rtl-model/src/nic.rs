@@ -156,8 +156,7 @@ mod at {
 }
 
 /// The blocks that the NIC's output ports come from.
-const PORTS: u64 =
-    1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::pcie_room | 1 << at::port_tx;
+const PORTS: u64 = 1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::pcie_room | 1 << at::port_tx;
 
 macro_rules! memory_struct {
     ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {

@@ -12,7 +12,8 @@
 //!   EtherType 0x0800 wants this NIC's address. Any other pair is Mac.
 //! - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
 //!   mean nothing on a control opcode.
-//! - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B.
+//! - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B, the ACK
+//!   `cfg_ack_extra` bytes more.
 //! - With `cfg_icrc` every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
 //!   one is the last check (`Icrc`).
 //! - The reserved flag and DF of IPv4, the UDP checksum, `P_Key` and BTH's reserved bits are
@@ -69,6 +70,9 @@ pub struct Inputs {
     /// From `csr`: bytes of a frame that its charge leaves out.
     #[bits(5)]
     pub cfg_charge_less: u8,
+    /// From `csr`: zero bytes after AETH.
+    #[bits(5)]
+    pub cfg_ack_extra: u8,
     /// From `csr`: `ICRCEnable`.
     pub cfg_icrc: bool,
 }
@@ -199,7 +203,7 @@ impl Received<'_> {
                 .checked_sub(u16::from(self.i.cfg_data_hdr) + FCS_BYTES + icrc)
                 .filter(|payload| *payload <= MAX_PAYLOAD),
             Kind::Trimmed => (self.i.frame_len == TRIMMED_BYTES).then_some(0),
-            Kind::Ack => only(ACK_BYTES),
+            Kind::Ack => only(ACK_BYTES + u16::from(self.i.cfg_ack_extra)),
             Kind::Sack => only(SACK_BYTES),
             Kind::Nack => only(NACK_BYTES),
             Kind::Probe => only(PROBE_BYTES),

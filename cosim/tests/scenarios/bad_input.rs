@@ -37,33 +37,36 @@ struct Wrong {
     says: &'static [&'static str],
 }
 
+/// A line among the attributes of both NICs.
+fn head(line: &'static str, key: &'static str, says: &'static [&'static str]) -> Wrong {
+    let text = scenario(&format!("limit = \"50us\"\n[defaults]\n{line}"), &message("1B", ""));
+    Wrong { text, line, key, says }
+}
+
+/// A line above all tables.
+fn top(line: &'static str, key: &'static str, says: &'static [&'static str]) -> Wrong {
+    let limit = if line.starts_with("limit") { "" } else { "limit = \"50us\"\n" };
+    Wrong { text: scenario(&format!("{limit}{line}"), &message("1B", "")), line, key, says }
+}
+
+/// A line of the message.
+fn posted(line: &'static str, key: &'static str, says: &'static [&'static str]) -> Wrong {
+    Wrong { text: scenario("limit = \"50us\"", &message("1B", line)), line, key, says }
+}
+
+/// A rule of the switch.
+fn ruled(line: &'static str, key: &'static str, says: &'static [&'static str]) -> Wrong {
+    let text = scenario("limit = \"50us\"", &(message("1B", "") + "[[switch]]\n" + line));
+    Wrong { text, line, key, says }
+}
+
+/// The lines of the second NIC.
+fn nic(line: &'static str, key: &'static str, says: &'static [&'static str]) -> Wrong {
+    let pair = PAIR.replacen("name = \"b\"\naddress = \"10.0.0.2\"", line, 1);
+    Wrong { text: format!("limit = \"50us\"\n{pair}"), line: "[[nic]]", key, says }
+}
+
 fn wrong() -> Vec<Wrong> {
-    let head = |line: &'static str, key, says| {
-        let text = scenario(&format!("limit = \"50us\"\n[defaults]\n{line}"), &message("1B", ""));
-        Wrong { text, line, key, says }
-    };
-    let top = |line: &'static str, key, says| {
-        let limit = if line.starts_with("limit") { "" } else { "limit = \"50us\"\n" };
-        Wrong { text: scenario(&format!("{limit}{line}"), &message("1B", "")), line, key, says }
-    };
-    let posted = |line: &'static str, key, says| Wrong {
-        text: scenario("limit = \"50us\"", &message("1B", line)),
-        line,
-        key,
-        says,
-    };
-    let nic = |line: &'static str, key, says| {
-        let pair = PAIR.replacen("name = \"b\"\naddress = \"10.0.0.2\"", line, 1);
-        Wrong { text: format!("limit = \"50us\"\n{pair}"), line: "[[nic]]", key, says }
-    };
-    let ruled = |line: &'static str, key, says| Wrong {
-        text: scenario("limit = \"50us\"", &(message("1B", "") + "[[switch]]\n" + line)),
-        line,
-        key,
-        says,
-    };
-    let egress = "EgressBufferManager";
-    let pools = "EgressBufferManager.PoolAllocationVector";
     vec![
         // Keys that do not exist, and values that are no values.
         head("MMS = 4096", "MMS", &["unknown field `MMS`", "MSS"]),
@@ -92,13 +95,6 @@ fn wrong() -> Vec<Wrong> {
         head("HostPCIe.RCB = 96", "RCB", &["64 or 128", "PCI-5"]),
         head("PCIe.TXDataBufferSize = \"511B\"", "TXDataBufferSize", &["511 B", "PCI-4"]),
         head("PCIe.TXHeaderBufferSize = \"15B\"", "TXHeaderBufferSize", &["15 B", "PCI-4"]),
-        // Pools of the wrong shape.
-        head("EgressBufferManager.PoolAllocationVector = [1]", pools, &["0 and 1", "BUF-1"]),
-        head("EgressBufferManager.PoolAllocationVector = [0.5, 0, 0.5]", pools, &["BUF-1"]),
-        head("EgressBufferManager.PoolAllocationVector = [0, 1]", pools, &["BUF-1"]),
-        head("EgressBufferManager.PoolAllocationVector = [0.5, -0.5]", pools, &["BUF-1"]),
-        head("EgressBufferManager.PoolAllocationVector = [0.5, \"x\"]", pools, &["BUF-1"]),
-        head("EgressBufferManager.TotalBufferSize = \"0B\"", "TotalBufferSize", &["BUF-1"]),
         // Messages and NICs.
         posted("count = 2\noutstanding = 0", "outstanding", &["0 is not from 1", "QP-2"]),
         posted("most = \"0B\"", "bytes", &["0 B is not from 1", "QP-2"]),
@@ -130,6 +126,57 @@ fn wrong() -> Vec<Wrong> {
             "ICRCEnable",
             &["sends none", "PKT-1"],
         ),
+    ]
+}
+
+/// BUF-1, BUF-2, ARB-2, PFC-1, BUF-6: attributes of the two buffers.
+fn wrong_buffers() -> Vec<Wrong> {
+    let egress = "EgressBufferManager";
+    let pools = "PoolAllocationVector";
+    let sched = "EgressBufferManager.QueueSchedulingType";
+    let (weights, low) = ("WRRQueueWeights", "ReceiverCongestionLowThreshold");
+    vec![
+        // Pools of the wrong shape.
+        head("EgressBufferManager.PoolAllocationVector = [1]", pools, &["0 and 1", "BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0.5, 0, 0.5]", pools, &["BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0, 1]", pools, &["BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0.5, -0.5]", pools, &["BUF-1"]),
+        head("EgressBufferManager.PoolAllocationVector = [0.5, \"x\"]", pools, &["BUF-1"]),
+        head("EgressBufferManager.TotalBufferSize = \"0B\"", "TotalBufferSize", &["BUF-1"]),
+        head(
+            "EgressBufferManager.PoolAllocationVector = [0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]",
+            pools,
+            &["at most 8 shares", "BUF-1"],
+        ),
+        head("IngressBufferManager.PoolAllocationVector = [1, 0]", pools, &["BUF-1"]),
+        // Disciplines, pauses, thresholds.
+        top("profile = \"udp\"", "profile", &["unknown variant", "uet"]),
+        head("EgressBufferManager.QueueSchedulingType = \"Fifo\"", sched, &["WeightedRoundRobin"]),
+        head("EgressBufferManager.WRRQueueWeights = [1, 0]", weights, &["class 1", "ARB-2"]),
+        head("EgressBufferManager.WRRQueueWeights = [0, 5]", weights, &["class 0", "ARB-2"]),
+        head("EgressBufferManager.WRRQueueWeights = [1, 256]", weights, &["0 to 255", "ARB-2"]),
+        head(
+            "EgressBufferManager.PFCEnableVector = [1]",
+            egress,
+            &["sent by the ingress buffer's pools", "PFC-1"],
+        ),
+        head(
+            "IngressBufferManager.PFCEnableVector = [1, 2]",
+            "PFCEnableVector",
+            &["2 is not from 0 to 1", "PFC-1"],
+        ),
+        head(
+            "IngressBufferManager.PFCEnableVector = [0, 0, 1]",
+            "PFCEnableVector",
+            &["class 2 has no ingress pool", "PFC-1"],
+        ),
+        head(
+            "IngressBufferManager.QuantaValue = [0]\nIngressBufferManager.PFCEnableVector = [1]",
+            "QuantaValue",
+            &["0 for class 0, which sends pauses", "PFC-1"],
+        ),
+        head("IngressBufferManager.QuantaValue = [65536]", "QuantaValue", &["0 to 65535", "PFC-1"]),
+        head("ReceiverCongestionLowThreshold = \"x\"", low, &["not a decimal number", "BUF-6"]),
         // BUF-2: pools that would stop for ever, told at the NIC.
         nic(
             "name = \"b\"\naddress = \"10.0.0.2\"\n\
@@ -155,7 +202,7 @@ fn wrong() -> Vec<Wrong> {
 /// Every refusal is one line: file, line, key, what is wrong, and the rule.
 #[test]
 fn scenario_errors_name_file_line_key_and_rule() {
-    for Wrong { text, line, key, says } in wrong() {
+    for Wrong { text, line, key, says } in wrong().into_iter().chain(wrong_buffers()) {
         let (code, err) = told(&text);
         assert_eq!(code, Some(2), "{line}: {err}");
         assert_eq!(err.lines().count(), 1, "{line}: {err}");

@@ -53,7 +53,7 @@ impl Play {
     /// NIC a holds nothing of any packet; neither twin's memories differ.
     fn nothing_is_left(&mut self) {
         let nic = &self.checked.world.nodes[0].nic;
-        let pool = self.settings.nics[0].egress[0];
+        let pool = self.settings.nics[0].buffers.egress[0];
         assert_eq!(nic.o.window.flight_sum, 0, "bytes in flight");
         assert_eq!(nic.o.replay_store.used, 0, "replay slots");
         assert_eq!(u64::from(nic.o.egress_arbiter.egress_free), pool, "egress room");

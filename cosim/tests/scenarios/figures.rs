@@ -16,6 +16,8 @@ use cosim::world::World;
 
 use crate::common::{Both, Log, message, model, project, scenario, settings};
 
+mod uet;
+
 /// An exact fraction, in lowest terms, above zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ratio(i128, i128);
@@ -493,23 +495,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("mrc.control_pool_cumacks_if_25600", "every cumulative ACK comes with a SACK in this version"),
     ("mrc.nominal_over_1.5bdp", "its whole part, 108, is the window that `gates` counts"),
     ("pcie.raw_gen5_lane", "the rate before coding, which no attribute sets"),
-    ("uet.hdr_bytes", "profile uet"),
-    ("uet.data_", "profile uet"),
-    ("uet.nominal_overhead", "profile uet"),
-    ("uet.ack_", "profile uet"),
-    ("uet.egress_pool0_", "profile uet"),
+    ("uet.ack_hold_ns", "BUF-7"),
     ("uet.egress_pool1_acks", "profile uet"),
-    ("uet.egress_restart", "profile uet"),
-    ("uet.egress_drain_us", "profile uet"),
-    ("uet.ingress_pool0_pkts", "profile uet"),
     ("uet.ing0_", "PFC and the penalty, profile uet"),
     ("uet.ing1_", "PFC and the penalty, profile uet"),
     ("uet.headroom_", "PFC"),
     ("uet.first_pause_occupancy", "PFC"),
     ("uet.pause_", "PFC"),
     ("uet.refresh_us", "PFC"),
-    ("uet.payload_rate", "profile uet"),
-    ("uet.pcie_needed_rx", "profile uet"),
+    ("uet.pcie_needed_rx_plus_rreq", "both directions at full rate"),
     ("uet.bdp", "profile uet"),
     ("uet.max_window", "profile uet"),
     ("uet.prefetch_", "BUF-5, profile uet"),
@@ -543,6 +537,7 @@ fn measured() -> Figures {
     sacks(&mut out);
     gates(&mut out);
     full_pools(&mut out);
+    uet::measured(&mut out);
     out
 }
 

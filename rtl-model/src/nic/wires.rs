@@ -613,11 +613,11 @@ impl Nic {
         i.packet_build.cfg_data_hdr = o.cfg_data_hdr;
         i.packet_build.cfg_wire_overhead = o.cfg_wire_overhead;
         i.egress_arbiter.cfg_wire_rate = o.cfg_wire_rate;
-        i.egress_arbiter.cfg_egress_pool0 = o.cfg_egress_pool0;
-        i.egress_arbiter.cfg_egress_pool1 = o.cfg_egress_pool1;
+        i.egress_arbiter.cfg_egress_pool0 = o.cfg_egress_pool.0[0] as u32;
+        i.egress_arbiter.cfg_egress_pool1 = (o.cfg_egress_pool.0[0] >> 32) as u32;
         i.egress_arbiter.cfg_sched = o.cfg_sched;
-        i.egress_arbiter.cfg_weight0 = o.cfg_weight0;
-        i.egress_arbiter.cfg_weight1 = o.cfg_weight1;
+        i.egress_arbiter.cfg_weight0 = o.cfg_weights as u8;
+        i.egress_arbiter.cfg_weight1 = (o.cfg_weights >> 8) as u8;
         i.port_tx.cfg_icrc = o.cfg_icrc;
         i.port_rx.cfg_data_hdr = o.cfg_data_hdr;
         i.port_rx.cfg_icrc = o.cfg_icrc;
@@ -628,8 +628,9 @@ impl Nic {
         i.packet_parse.cfg_data_hdr = o.cfg_data_hdr;
         i.packet_parse.cfg_icrc = o.cfg_icrc;
         i.packet_parse.cfg_charge_less = o.cfg_charge_less;
-        i.ingress_pool.cfg_ingress_pool0 = o.cfg_ingress_pool0;
-        i.ingress_pool.cfg_ingress_pool1 = o.cfg_ingress_pool1;
+        i.packet_parse.cfg_ack_extra = o.cfg_ack_extra;
+        i.ingress_pool.cfg_ingress_pool0 = o.cfg_ingress_pool.0[0] as u32;
+        i.ingress_pool.cfg_ingress_pool1 = (o.cfg_ingress_pool.0[0] >> 32) as u32;
         i.rx_track.cfg_peer_valid = o.cfg_peer_valid;
         i.rx_track.cfg_peer_ip = o.cfg_peer_ip;
         i.rx_track.cfg_range = o.cfg_range;
@@ -643,6 +644,7 @@ impl Nic {
         i.ack_build.cfg_ecn = o.cfg_ecn;
         i.ack_build.cfg_ttl = o.cfg_ttl;
         i.ack_build.cfg_range = o.cfg_range;
+        i.ack_build.cfg_ack_extra = o.cfg_ack_extra;
         i.ack_build.cfg_icrc = o.cfg_icrc;
         i.ack_take.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.qp_drain.cfg_wire_overhead = o.cfg_wire_overhead;
