@@ -133,6 +133,7 @@ impl Block for Regs {
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        !i.in_valid && !(i.out_valid && i.out_ready) && !self.freed_valid && !self.over_valid
+        let moves = i.in_valid || i.out_valid && i.out_ready;
+        !(moves || self.freed_valid || self.over_valid)
     }
 }
