@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
 use crate::switch::Act;
+use crate::world::World;
 
 /// An event of one NIC, in the clock in which its block shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +116,8 @@ pub enum Event {
     Arrived {
         /// Bytes.
         len: u32,
+        /// The bytes, FCS included, where frames are wanted.
+        bytes: Vec<u8>,
     },
     /// The switch did something to a frame of this NIC, or sent it a pause.
     Switch(Act),
@@ -129,6 +132,14 @@ pub trait Sink {
     fn wants_frames(&self) -> bool {
         true
     }
+
+    /// The first clock in which it wants to see the world before the edge; never, unless said.
+    fn due(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// The world before the edge of a clock that it wants to see.
+    fn look(&mut self, _world: &World) {}
 }
 
 /// Takes nothing.

@@ -20,7 +20,7 @@ use rtl_model::types::TlpBeat;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Read, Spoil};
-pub use room::Room;
+pub use room::{Room, UNIT};
 pub use transmit::{BEAT, Outgoing, Transmit};
 
 use crate::memory::Memory;
@@ -59,20 +59,20 @@ pub struct HostConfig {
 
 /// What one direction has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traffic {
+pub struct LinkCounts {
     /// Transfers.
     pub transfers: u64,
     /// Payload bytes.
-    pub payload_bytes: u64,
+    pub payload: u64,
     /// Bytes of time on the link: payload and overhead.
-    pub link_bytes: u64,
+    pub bytes: u64,
 }
 
-impl Traffic {
+impl LinkCounts {
     fn add(&mut self, payload: u64, cost: u64) {
         self.transfers += 1;
-        self.payload_bytes += payload;
-        self.link_bytes += cost;
+        self.payload += payload;
+        self.bytes += cost;
     }
 }
 
@@ -137,7 +137,7 @@ pub struct HostCounts {
     /// Reads answered wrongly, late or never, on request.
     pub spoiled: u64,
     /// What the NIC has sent.
-    pub from_nic: Traffic,
+    pub from_nic: LinkCounts,
 }
 
 /// A transfer that stands in the receive buffer.
@@ -152,6 +152,26 @@ struct Received {
     room: Room,
 }
 
+/// What has gone over one direction of the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounts {
+    /// TLPs.
+    pub transfers: u64,
+    /// Bytes of payload.
+    pub payload: u64,
+    /// Bytes of link time.
+    pub bytes: u64,
+}
+
+impl LinkCounts {
+    /// One more TLP; `request` is what a read costs beside the overhead of every TLP.
+    fn add(&mut self, payload: u64, request: u64) {
+        self.transfers += 1;
+        self.payload += payload;
+        self.bytes += payload + request + OVERHEAD;
+    }
+}
+
 /// The host of one NIC.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Host {
@@ -159,6 +179,10 @@ pub struct Host {
     pub memory: Memory,
     /// Counts.
     pub counts: HostCounts,
+    /// What the NIC has sent.
+    pub taken: LinkCounts,
+    /// What was sent to the NIC.
+    pub given: LinkCounts,
     /// Settings.
     pub config: HostConfig,
     /// What happened since this was last emptied.
@@ -186,6 +210,8 @@ impl Host {
         Self {
             memory: Memory::default(),
             counts: HostCounts::default(),
+            taken: LinkCounts::default(),
+            given: LinkCounts::default(),
             config,
             events: Vec::new(),
             written: Vec::new(),

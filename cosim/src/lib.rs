@@ -13,6 +13,7 @@ pub mod mutants;
 pub mod pcie;
 pub mod reach;
 pub mod record;
+pub mod records;
 pub mod report;
 pub mod run;
 pub mod scenario;

@@ -3,7 +3,7 @@
 use rtl_model::types::BYTE_UNITS;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{Room, Traffic};
+use crate::host::{Room, LinkCounts};
 use crate::record::exact_ratio;
 use crate::world::Node;
 
@@ -26,20 +26,20 @@ pub struct PcieDirection {
     /// Transfers.
     pub transfers: u64,
     /// Payload bytes.
-    pub payload_bytes: u64,
+    pub payload: u64,
     /// Bytes of time on the link: payload and overhead.
-    pub link_bytes: u64,
+    pub bytes: u64,
     /// Time for which the link was busy, an exact number of ns.
     pub busy_ns: String,
 }
 
 impl PcieDirection {
-    fn of(traffic: &Traffic, rate: u64) -> Self {
-        let units = u128::from(traffic.link_bytes) * u128::from(BYTE_UNITS);
+    fn of(traffic: &LinkCounts, rate: u64) -> Self {
+        let units = u128::from(traffic.bytes) * u128::from(BYTE_UNITS);
         Self {
             transfers: traffic.transfers,
-            payload_bytes: traffic.payload_bytes,
-            link_bytes: traffic.link_bytes,
+            payload: traffic.payload,
+            bytes: traffic.bytes,
             busy_ns: exact_ratio(units, rate.into()),
         }
     }

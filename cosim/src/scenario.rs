@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use toml::Spanned;
 
+use crate::records::settings::Parameters;
 use crate::switch::settings::{DownlinkTable, Table};
 use crate::units::{Decimal, Rate, Size, Time};
 
@@ -68,6 +69,9 @@ pub struct File {
     /// What the switch between the NICs does.
     #[serde(default)]
     pub switch: Vec<Spanned<Table>>,
+    /// What holds for all NICs' records.
+    #[serde(default, rename = "SimulationParameters")]
+    pub parameters: Parameters,
 }
 
 fn one() -> u64 {
@@ -211,6 +215,16 @@ pub struct Nic {
     pub icrc_enable: Option<bool>,
     /// From a completion to the host's close.
     pub close_delay: Option<Spanned<Time>>,
+    /// `mrc-transport-stats`.
+    pub enable_transport_stats: Option<bool>,
+    /// Between its rows.
+    pub transport_stats_report_interval: Option<Spanned<Time>>,
+    /// `mrc-events`.
+    pub enable_event_logging: Option<bool>,
+    /// `mrc-monitor`.
+    pub enable_monitor: Option<bool>,
+    /// `net-buff-stats` and `net-buff-series`, where the simulation has them.
+    pub enable_buffer_stats: Option<bool>,
     /// Percent of the data pool from which the receiver penalty starts.
     #[serde(rename = "ReceiverCongestionLowThreshold")]
     pub receiver_low: Option<Spanned<toml::Value>>,

@@ -10,6 +10,7 @@ use toml::Spanned;
 
 use crate::buffers::{Buffers, Overheads, SACK_WIRE};
 use crate::host::{HostConfig, Room};
+use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
     Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
 };
@@ -65,6 +66,8 @@ pub struct NicSettings {
     pub buffers: Buffers,
     /// The switch's port to it.
     pub downlink: DownlinkSettings,
+    /// Which records it has.
+    pub records: RecordSettings,
     /// Header bytes that can wait for the PCIe link.
     pub tx_header: u64,
     /// Payload bytes that can wait for the PCIe link.
@@ -136,6 +139,8 @@ pub struct Settings {
     pub faults: Vec<FaultSettings>,
     /// What the switch does.
     pub switch: SwitchSettings,
+    /// What holds for all NICs' records.
+    pub records: IntervalSettings,
 }
 
 /// Checks a parsed scenario and settles its attributes.
@@ -176,8 +181,9 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let at = check.clocks("at", f.at.as_ref(), 0)?;
         faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
     }
+    let records = check.parameters(&file.parameters)?;
     let switch = check.switch(&file.switch, &nics)?;
-    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch })
+    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch, records })
 }
 
 /// Holds a scenario's values against the rules; what is wrong is told with its place.
@@ -369,6 +375,7 @@ impl Check<'_> {
             overheads,
             buffers,
             downlink,
+            records: self.records(n, d)?,
             tx_header: link[0],
             tx_data: link[1],
             rx_header: link[2],
@@ -404,6 +411,17 @@ impl Check<'_> {
             return Ok(size.get_ref().0);
         }
         Err(self.error(size, "MaxPayloadSize", "must be 128, 256 or 512 B", "PCI-3"))
+    }
+
+    fn records(&self, n: &Nic, d: &Nic) -> Result<RecordSettings, ScenarioError> {
+        let every = pick!(n, d, transport_stats_report_interval);
+        Ok(RecordSettings {
+            transport: pick!(n, d, enable_transport_stats).copied().unwrap_or(true),
+            transport_every: self.interval("TransportStatsReportInterval", every)?,
+            events: pick!(n, d, enable_event_logging).copied().unwrap_or(true),
+            monitor: pick!(n, d, enable_monitor).copied().unwrap_or(false),
+            buffers: pick!(n, d, enable_buffer_stats).copied().unwrap_or(false),
+        })
     }
 
     /// The host's side, but for what the NIC's side says.

@@ -30,7 +30,10 @@ pub struct Node {
     pub inputs: nic::Inputs,
     /// Its host.
     pub host: Host,
+    /// Puts together what it sends,
     tap: Assembler,
+    /// and what it gets.
+    ear: Assembler,
     arriving: u32,
     /// The most that each buffer of the PCIe link has held.
     pub pcie_most: PcieBuffers,
@@ -162,9 +165,9 @@ impl World {
         }
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
-            let length = node.give_inputs(clock, self.switch.take(clock, n));
-            if let Some(len) = length {
-                sink.event(clock, n, &Event::Arrived { len });
+            let wire = self.switch.take(clock, n);
+            if let Some((len, bytes)) = node.give_inputs(clock, wire, sink.wants_frames()) {
+                sink.event(clock, n, &Event::Arrived { len, bytes });
             }
             for event in node.host.events.drain(..) {
                 sink.event(clock, n, &Event::Link(event));
@@ -172,6 +175,9 @@ impl World {
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
             node.account(clock);
+        }
+        if sink.due() <= clock {
+            sink.look(self);
         }
     }
 
@@ -339,6 +345,7 @@ impl Node {
             inputs: nic::Inputs::default(),
             host: Host::new(host, Rng::new(settings.seed, &format!("host {n}"))),
             tap: Assembler::default(),
+            ear: Assembler::default(),
             arriving: 0,
             pcie_most: PcieBuffers::default(),
         }
@@ -357,8 +364,14 @@ impl Node {
         o.wire_valid.then_some((beat, o.wire_back))
     }
 
-    /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
-    fn give_inputs(&mut self, clock: u64, wire: Option<WireBeat>) -> Option<u32> {
+    /// Sets this clock's inputs; gives length and, if wanted, bytes of a frame that has arrived
+    /// whole.
+    fn give_inputs(
+        &mut self,
+        clock: u64,
+        wire: Option<WireBeat>,
+        frames: bool,
+    ) -> Option<(u32, Vec<u8>)> {
         let i = &mut self.inputs;
         let freed = self.host.take_freed();
         i.room_valid = freed != Room::default();
@@ -375,7 +388,8 @@ impl Node {
         (i.wire_sop, i.wire_eop) = (beat.sop, beat.eop);
         (i.wire_bytes, i.wire_data) = (beat.bytes, beat.data);
         self.arriving = if beat.sop { 0 } else { self.arriving } + u32::from(beat.bytes);
-        beat.eop.then_some(self.arriving)
+        let bytes = frames.then(|| self.ear.beat(&beat)).flatten().unwrap_or_default();
+        beat.eop.then_some((self.arriving, bytes))
     }
 }
 

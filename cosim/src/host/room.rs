@@ -6,7 +6,7 @@ use rtl_model::types::TlpBeat;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a unit: a header takes one, a payload its DWs rounded up to whole ones.
-const UNIT: u64 = 16;
+pub const UNIT: u64 = 16;
 /// DWs of a unit.
 const UNIT_DWS: u64 = 4;
 

@@ -11,7 +11,7 @@ use rtl_model::image::Wide;
 use rtl_model::types::{BYTE_UNITS, TlpBeat};
 use serde::{Deserialize, Serialize};
 
-use super::{HostConfig, LinkEvent, Moment, Room, Traffic};
+use super::{HostConfig, LinkEvent, Moment, Room, LinkCounts};
 use crate::tlp::Header;
 
 /// Data bytes of a beat.
@@ -60,7 +60,7 @@ pub struct Transmit {
     /// Clock of the last beat that ended a transfer.
     ended: u64,
     /// What has been sent.
-    pub sent: Traffic,
+    pub sent: LinkCounts,
 }
 
 impl Transmit {

@@ -7,5 +7,6 @@ mod figures;
 mod frames;
 mod path;
 mod pcie;
+mod records;
 mod shapes;
 mod switch;
