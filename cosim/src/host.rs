@@ -152,26 +152,6 @@ struct Received {
     room: Room,
 }
 
-/// What has gone over one direction of the link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkCounts {
-    /// TLPs.
-    pub transfers: u64,
-    /// Bytes of payload.
-    pub payload: u64,
-    /// Bytes of link time.
-    pub bytes: u64,
-}
-
-impl LinkCounts {
-    /// One more TLP; `request` is what a read costs beside the overhead of every TLP.
-    fn add(&mut self, payload: u64, request: u64) {
-        self.transfers += 1;
-        self.payload += payload;
-        self.bytes += payload + request + OVERHEAD;
-    }
-}
-
 /// The host of one NIC.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Host {
@@ -179,10 +159,6 @@ pub struct Host {
     pub memory: Memory,
     /// Counts.
     pub counts: HostCounts,
-    /// What the NIC has sent.
-    pub taken: LinkCounts,
-    /// What was sent to the NIC.
-    pub given: LinkCounts,
     /// Settings.
     pub config: HostConfig,
     /// What happened since this was last emptied.
@@ -210,8 +186,6 @@ impl Host {
         Self {
             memory: Memory::default(),
             counts: HostCounts::default(),
-            taken: LinkCounts::default(),
-            given: LinkCounts::default(),
             config,
             events: Vec::new(),
             written: Vec::new(),

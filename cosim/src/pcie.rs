@@ -3,7 +3,7 @@
 use rtl_model::types::BYTE_UNITS;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{Room, LinkCounts};
+use crate::host::{LinkCounts, Room};
 use crate::record::exact_ratio;
 use crate::world::Node;
 

@@ -11,7 +11,7 @@ use rtl_model::image::Wide;
 use rtl_model::types::{BYTE_UNITS, TlpBeat};
 use serde::{Deserialize, Serialize};
 
-use super::{HostConfig, LinkEvent, Moment, Room, LinkCounts};
+use super::{HostConfig, LinkCounts, LinkEvent, Moment, Room};
 use crate::tlp::Header;
 
 /// Data bytes of a beat.
