@@ -22,6 +22,7 @@ mod qp_table;
 mod ram_1r1w;
 mod ram_fifo;
 mod replay_store;
+mod retransmit;
 mod rooms;
 mod rx_track;
 mod sack_bitmap;

@@ -1,6 +1,7 @@
 //! What a run tells its recorders.
 
 use rtl_model::nic::Nic;
+use rtl_model::retransmit::Cause;
 use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,12 @@ pub enum Event {
     Overrun,
     /// A duplicate arrived (RX-7).
     Duplicate,
+    /// A packet came out of order and is held (RX-7).
+    OutOfOrder,
+    /// A trimmed packet of an open QP arrived in its window (RX-5).
+    Trimmed,
+    /// Control frames found no room to wait (SACK-6).
+    ControlDropped(u8),
     /// A turn was refused for want of replay slots or tags (SEG-5).
     Stalled {
         /// True for slots, false for tags.
@@ -102,6 +109,22 @@ pub enum Event {
         psn: u32,
         /// ACK-request flag.
         ack_request: bool,
+    },
+    /// A timer's expiry was served; its packet may be acknowledged or the timer's slot another's.
+    Expired {
+        /// Replay slot.
+        slot: u16,
+        /// The tick at which it was due.
+        tick: u64,
+    },
+    /// A packet was queued to go again.
+    Queued {
+        /// Table index of its QP at this NIC.
+        qp: u8,
+        /// Its PSN.
+        psn: u32,
+        /// Why.
+        cause: Cause,
     },
     /// Something moved on the PCIe link.
     Link(LinkEvent),
@@ -156,6 +179,7 @@ impl Sink for Nowhere {
 /// Shows what a NIC's blocks say in this clock.
 pub fn events(nic: &Nic, mut see: impl FnMut(Event)) {
     sender_events(nic, &mut see);
+    timer_events(nic, &mut see);
     receiver_events(nic, &mut see);
 }
 
@@ -203,6 +227,17 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
 }
 
+fn timer_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let (wheel, again) = (&nic.o.timer_wheel, &nic.o.retransmit);
+    if wheel.exp_valid && again.exp_ready {
+        see(Event::Expired { slot: wheel.exp_slot, tick: wheel.exp_tick });
+    }
+    if again.queued_valid {
+        let (qp, psn, cause) = (again.queued_qp, again.queued_psn.0, again.queued_cause);
+        see(Event::Queued { qp, psn, cause });
+    }
+}
+
 fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     let o = &nic.o;
     let track = &o.rx_track;
@@ -218,6 +253,15 @@ fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     if track.dup_valid {
         see(Event::Duplicate);
+    }
+    if track.ooo_valid {
+        see(Event::OutOfOrder);
+    }
+    if track.relt_valid && !track.drop_valid {
+        see(Event::Trimmed);
+    }
+    if track.ctrl_drops > 0 {
+        see(Event::ControlDropped(track.ctrl_drops));
     }
     for (dropped, reason) in [
         (o.ingress_pool.drop_valid, o.ingress_pool.drop_reason),

@@ -99,8 +99,18 @@ pub struct NicCounts {
     pub qp_errors: BTreeMap<String, u64>,
     /// Duplicates.
     pub duplicates: u64,
+    /// Packets held out of order (RX-7).
+    pub out_of_order: u64,
+    /// Trimmed packets (RX-5).
+    pub trimmed: u64,
+    /// Control frames that found no room to wait (SACK-6).
+    pub ctrl_drops: u64,
     /// Turns refused for want of replay slots (SEG-5).
     pub replay_stalls: u64,
+    /// Timers that have expired.
+    pub expiries: u64,
+    /// Packets that were queued to go again, by cause.
+    pub queued: BTreeMap<String, u64>,
     /// Turns refused for want of tags (SEG-5).
     pub tag_stalls: u64,
     /// Completions by kind.
@@ -303,8 +313,15 @@ impl Sink for Recorder {
             }
             Event::Overrun => counts.overruns += 1,
             Event::Duplicate => counts.duplicates += 1,
+            Event::OutOfOrder => counts.out_of_order += 1,
+            Event::Trimmed => counts.trimmed += 1,
+            Event::ControlDropped(frames) => counts.ctrl_drops += u64::from(*frames),
             Event::Stalled { slots: true } => counts.replay_stalls += 1,
             Event::Stalled { slots: false } => counts.tag_stalls += 1,
+            Event::Expired { .. } => counts.expiries += 1,
+            Event::Queued { cause, .. } => {
+                *counts.queued.entry(format!("{cause:?}")).or_default() += 1;
+            }
             Event::QpCreated { .. }
             | Event::QpClosed { .. }
             | Event::Posted { .. }

@@ -208,6 +208,14 @@ pub struct Nic {
     /// Retransmissions have a codepoint of their own.
     #[serde(rename = "UseDistinctDSCPForRetransmits")]
     pub use_distinct_dscp_for_retransmits: Option<bool>,
+    /// The first timers of a packet.
+    pub initial_ack_timeout: Option<Spanned<Time>>,
+    /// Timers that last as long as the first.
+    pub linear_retry_count: Option<Spanned<u64>>,
+    /// Timers after them, each twice as long as the one before; 25: no budget.
+    pub exponential_retry_count: Option<Spanned<u64>>,
+    /// All timers last as long as the first.
+    pub fixed_rexmit_time_enable: Option<bool>,
     /// Completion entries take time on the link.
     pub cqe_on_link: Option<bool>,
     /// Frames carry an invariant CRC.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
 use rtl_model::header::ICRC_BYTES;
+use rtl_model::retransmit::TIMEOUT_PLACES;
 use rtl_model::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -54,6 +55,14 @@ pub struct NicSettings {
     pub trimming: bool,
     /// Retransmissions have a codepoint of their own.
     pub distinct_rtx: bool,
+    /// The first timers of a packet: microseconds with 41 binary places.
+    pub ack_timeout: u64,
+    /// Timers that last as long as the first.
+    pub linear: u64,
+    /// Timers after them; 25: no budget.
+    pub expo: u64,
+    /// All timers last as long as the first.
+    pub fixed: bool,
     /// Completion entries take link time.
     pub cqe_on_link: bool,
     /// Frames carry an invariant CRC.
@@ -250,6 +259,16 @@ impl Check<'_> {
         Err(self.error(value, key, what, "a clock is 1 ns"))
     }
 
+    /// Microseconds with 41 binary places, rounded down.
+    fn ack_timeout(&self, value: Option<&Spanned<Time>>) -> Result<u64, ScenarioError> {
+        let ps = value.map_or(150_000_000, |v| v.get_ref().0);
+        if let Some(value) = value.filter(|_| !(1_000..=8_000_000_000_000).contains(&ps)) {
+            let what = "is not from 1 ns to 8 s".to_owned();
+            return Err(self.error(value, "InitialAckTimeout", what, "TMR-3"));
+        }
+        Ok(((u128::from(ps) << TIMEOUT_PLACES) / 1_000_000) as u64)
+    }
+
     /// Units a clock of a rate; `most` is what the bus can carry.
     fn rate(rate: u64, most: u64, rule: &'static str) -> Result<u64, (String, &'static str)> {
         let units = u128::from(rate) * u128::from(CLK_PS);
@@ -369,6 +388,22 @@ impl Check<'_> {
             groups: pick!(n, d, qp_groups_enabled).copied().unwrap_or(true),
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),
+            ack_timeout: self.ack_timeout(pick!(n, d, initial_ack_timeout))?,
+            linear: self.number(
+                "LinearRetryCount",
+                pick!(n, d, linear_retry_count),
+                7,
+                0..=7,
+                "TMR-3",
+            )?,
+            expo: self.number(
+                "ExponentialRetryCount",
+                pick!(n, d, exponential_retry_count),
+                25,
+                0..=25,
+                "TMR-4",
+            )?,
+            fixed: pick!(n, d, fixed_rexmit_time_enable).copied().unwrap_or(false),
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
             icrc,
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,

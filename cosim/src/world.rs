@@ -9,6 +9,7 @@ use std::net::Ipv4Addr;
 use rtl_model::host_interface::{CQE_BYTES, CqeEntry, index, peer_value, register_offset};
 use rtl_model::nic::{self, Nic};
 use rtl_model::rng::Rng;
+use rtl_model::timer_wheel::END;
 use rtl_model::types::{Qpn, TlpBeat};
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +18,13 @@ use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::{Host, Room};
 use crate::pcie::PcieBuffers;
+use crate::scenario::CLK_PS;
 use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
 use crate::wire::{Assembler, WireBeat};
+
+/// Clocks of a microsecond, at the end of which `tick` comes.
+const CLOCKS_PER_US: u64 = 1_000_000 / CLK_PS;
 
 /// One NIC with its host.
 #[derive(Clone, Serialize, Deserialize)]
@@ -118,7 +123,7 @@ impl World {
             State::Going
         } else if self.driver.finished() {
             State::Finished
-        } else if self.driver.due(self.boot) == u64::MAX {
+        } else if self.driver.due(self.boot) == u64::MAX && !self.nodes.iter().any(Node::times) {
             State::Stuck
         } else {
             State::Going
@@ -351,6 +356,11 @@ impl Node {
         }
     }
 
+    /// A timer runs.
+    fn times(&self) -> bool {
+        self.nic.b.timer_wheel.running > 0
+    }
+
     /// Nothing moves at this NIC or its host.
     pub fn quiet(&self) -> bool {
         self.host.quiet() && self.nic.quiet()
@@ -378,6 +388,8 @@ impl Node {
         if i.room_valid {
             (i.room_hdr, i.room_data) = (freed.headers as u16, freed.data as u16);
         }
+        i.tick = clock > 0 && clock % CLOCKS_PER_US == 0;
+        i.now = clock & END;
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();
         if let Some(beat) = beat {
@@ -432,6 +444,8 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::INIT_WINDOW, s.window),
         (index::UNIT, s.mss + over.nominal),
         (index::FLAGS, flags),
+        (index::ACK_TIMEOUT, s.ack_timeout),
+        (index::RETRY, s.linear | s.expo << 8 | u64::from(s.fixed) << 16),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
         (index::RX_HDR_BUF, s.rx_header),

@@ -99,6 +99,16 @@ pub struct Outputs {
     #[bits(2)]
     pub cfg_max_payload: u8,
     pub cfg_icrc: bool,
+    /// `InitialAckTimeout` in microseconds, 41 binary places.
+    pub cfg_timeout: u64,
+    /// `LinearRetryCount`.
+    #[bits(3)]
+    pub cfg_linear: u8,
+    /// `ExponentialRetryCount`.
+    #[bits(5)]
+    pub cfg_expo: u8,
+    /// `FixedRexmitTimeEnable`.
+    pub cfg_fixed: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
     pub cfg_egress_pool: Wide<4>,
@@ -160,6 +170,11 @@ pub struct Regs {
     #[bits(2)]
     pub max_payload: u8,
     pub icrc: bool,
+    /// `InitialAckTimeout`.
+    pub ack_timeout: u64,
+    /// fixed, expo, linear.
+    #[bits(17)]
+    pub retry: u32,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
     /// Of eight classes, class 0 lowest.
@@ -227,6 +242,8 @@ impl Block for Regs {
             pcie_costs: of(index::PCIE_COSTS) as u32,
             max_payload: of(index::MAX_PAYLOAD) as u8,
             icrc: of(index::TRAILER) != 0,
+            ack_timeout: of(index::ACK_TIMEOUT),
+            retry: of(index::RETRY) as u32,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
             egress_pool: BANKS[0].level(),
@@ -287,6 +304,10 @@ impl Block for Regs {
         o.cfg_read_request = (self.pcie_costs >> 16) as u16;
         o.cfg_max_payload = self.max_payload;
         o.cfg_icrc = self.icrc;
+        o.cfg_timeout = self.ack_timeout;
+        o.cfg_linear = self.retry as u8 & 7;
+        o.cfg_expo = (self.retry >> 8) as u8 & 31;
+        o.cfg_fixed = self.retry >> 16 == 1;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
         o.cfg_egress_pool = self.egress_pool;
@@ -371,6 +392,8 @@ impl Regs {
             index::PCIE_COSTS => self.pcie_costs = value as u32,
             index::MAX_PAYLOAD => self.max_payload = value as u8,
             index::TRAILER => self.icrc = value != 0,
+            index::ACK_TIMEOUT => self.ack_timeout = value,
+            index::RETRY => self.retry = value as u32,
             _ => self.store_peer(u32::from(at - index::PEER), value),
         }
     }

@@ -33,6 +33,7 @@ pub mod qp_table;
 pub mod ram_1r1w;
 pub mod ram_fifo;
 pub mod replay_store;
+pub mod retransmit;
 pub mod rng;
 pub mod rx_track;
 pub mod sack_bitmap;

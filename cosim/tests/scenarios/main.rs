@@ -7,6 +7,8 @@ mod figures;
 mod frames;
 mod path;
 mod pcie;
+mod receive;
 mod records;
+mod resend;
 mod shapes;
 mod switch;
