@@ -63,9 +63,12 @@ fn pci_4_every_buffer_at_its_minimum_never_wedges() {
         let one = Room { headers: 1, data: 32 };
         for (node, counts) in run.world.nodes.iter().zip(&recorder.counts) {
             let most = node.pcie_most;
-            for room in [most.nic_transmit, most.host_transmit, most.host_receive] {
+            for room in [most.nic_transmit, most.host_transmit] {
                 assert_eq!(room, one, "each buffer has been full, and no more than that");
             }
+            // A host that drains at once never holds anything at the end of a clock.
+            let held = if more.contains("DrainDelay") { one } else { Room::default() };
+            assert_eq!(most.host_receive, held);
             // The NIC takes beats out while those behind them still come.
             assert!(most.nic_receive.headers == 1 && most.nic_receive.data <= 32);
             assert_eq!(counts.overruns, 0);
@@ -327,7 +330,7 @@ fn pci_8_stray_completions_meet_tags_in_flight() {
     let mut checked =
         cosim::check::Checked::new(World::new(&settings), &crate::common::built(&settings))
             .expect("set up");
-    for _ in 0..60_000 {
+    for _ in 0..160_000 {
         checked.step_with(&mut recorder, |_| ()).unwrap_or_else(|_| panic!("differs"));
     }
     let bad = &recorder.counts[0].bad_tlps;
@@ -345,11 +348,12 @@ fn pci_8_stray_completions_meet_tags_in_flight() {
 /// made.
 #[test]
 fn pci_8_300_reads_answered_ur_and_read_301_works() {
-    let head = "limit = \"40us\"\n[defaults]\nMSS = 64\nMaxCongestionWindow = 1000\n\
+    // The faults come 37 clocks apart: all are there before the first read.
+    let head = "limit = \"80us\"\n[defaults]\nMSS = 64\nMaxCongestionWindow = 1000\n\
                 HostPCIe.Latency = \"6us\"";
-    let messages = message(&format!("{}B", 254 * 64), "")
-        + &message(&format!("{}B", 46 * 64), "at = \"3us\"")
-        + &message("64B", "at = \"20us\"");
+    let messages = message(&format!("{}B", 254 * 64), "at = \"12us\"")
+        + &message(&format!("{}B", 46 * 64), "at = \"15us\"")
+        + &message("64B", "at = \"34us\"");
     let text = scenario(head, &messages) + &fault("unsupported-request", 300);
     let settings = settings(&text);
     let mut recorder = Recorder::new(&World::new(&settings), None).expect("counts only");
@@ -357,7 +361,7 @@ fn pci_8_300_reads_answered_ur_and_read_301_works() {
         cosim::check::Checked::new(World::new(&settings), &crate::common::built(&settings))
             .expect("set up");
     let mut most = 0;
-    for _ in 0..56_000 {
+    for _ in 0..66_000 {
         let step = checked.step_with(&mut recorder, |world| {
             most = most.max(world.nodes[0].nic.b.payload_fetch.busy.count_ones());
         });
