@@ -138,7 +138,7 @@ module tlp_engine
   assign room = tx_free_i > 28'(pending) ? tx_free_i - 28'(pending) : '0;
   assign cqe_fits = cqe_valid_i && room >= 28'(CQE_BYTES[12:4]);
   assign wr_dws = dws_of(wr_addr_i[1:0], 13'(wr_len_i));
-  assign wr_fits = wr_valid_i && !cqe_valid_i && room >= 28'((wr_dws + 11'd3) >> 2);
+  assign wr_fits = wr_valid_i && !cqe_valid_i && room >= (28'(wr_dws) + 28'd3) >> 2;
   assign write_turn = !rd_valid_i || regs_q.read_last;
   assign read_turn = !(wr_fits || cqe_fits) || !regs_q.read_last;
 

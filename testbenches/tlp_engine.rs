@@ -123,7 +123,7 @@ fn pci_3_pci_5_headers_of_the_figures() -> Result<(), Mismatch> {
                 wr_addr: addr,
                 wr_len: if write { len } else { 0 },
                 tx_ready: true,
-                tx_free: 32,
+                tx_free: 33,
                 ..Inputs::default()
             };
             pair.clock(&i)?;

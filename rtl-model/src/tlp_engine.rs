@@ -226,7 +226,7 @@ impl Block for Regs {
 
     fn idle(&self, i: &Inputs) -> bool {
         let (wr_fits, cqe_fits) = self.fits(i);
-        let held = i.wr_valid && !self.open || i.cqe_valid;
+        let held = (i.wr_valid || i.cqe_valid) && !(self.open && i.wr_valid);
         let held = held && !i.rd_valid && !wr_fits && !cqe_fits;
         let waits = self.valid && !i.tx_ready || !self.valid && held;
         let nothing = !i.rd_valid && !i.wr_valid && !i.cqe_valid;
