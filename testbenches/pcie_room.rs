@@ -61,7 +61,7 @@ impl Buffer {
         (headers, self.beats.iter().map(|b| units(b.1)).sum())
     }
 
-    fn clock(&mut self, i: &Inputs, o: &Outputs) {
+    fn clock(&mut self, i: &Inputs, o: Outputs) {
         let freed = o.freed_valid.then(|| (o.freed_hdr, u64::from(o.freed_data)));
         assert_eq!((freed, o.over_valid), (self.freed, self.over));
         if let Some((hdr, data)) = freed {
@@ -107,7 +107,7 @@ fn traffic(sizes: &Sizes, seed: u32) -> Result<(), Mismatch> {
         i.out_ready = rng.percent(drain);
         (i.out_sop, i.out_dws) = buffer.beats.front().copied().unwrap_or_default();
         let out = pair.clock(&i)?;
-        buffer.clock(&i, &out);
+        buffer.clock(&i, out);
         over += u64::from(buffer.over);
         empty += u64::from(buffer.beats.is_empty());
         if rng.below(7_000) == 0 {

@@ -296,7 +296,7 @@ struct Order {
 
 impl Order {
     /// The oldest write has room, besides what may wait in the output register.
-    fn write_fits(&self, i: &Inputs) -> bool {
+    fn write_fits(i: &Inputs) -> bool {
         let dws = (i.wr_addr % 4 + u64::from(i.wr_len)).div_ceil(4);
         let units = if i.cqe_valid { 2 } else { dws.div_ceil(4) };
         (i.cqe_valid || i.wr_valid) && u64::from(i.tx_free) >= units + 32
@@ -307,7 +307,7 @@ impl Order {
         let wr = i.wr_valid && out.wr_ready;
         assert!(u8::from(rd) + u8::from(cqe) + u8::from(wr) <= 1, "one source a clock");
         assert!(!self.open || !rd && !cqe, "nothing between the words of a TLP");
-        let both = i.rd_valid && (wr || cqe || self.write_fits(i));
+        let both = i.rd_valid && (wr || cqe || Self::write_fits(i));
         let begins = rd || cqe || wr && !self.open;
         if begins && both {
             assert_ne!(self.last, Some(rd), "the other kind was waiting");

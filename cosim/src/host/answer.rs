@@ -78,8 +78,11 @@ impl Read {
                 let at = rng.below(right.len() as u64) as usize;
                 right[at].header[0] |= tlp::POISONED;
             }
-            Spoil::Short => resize(right.last_mut().expect("a read has an answer"), -1),
-            Spoil::Long => resize(right.last_mut().expect("a read has an answer"), 1),
+            Spoil::Short | Spoil::Long => {
+                if let Some(last) = right.last_mut() {
+                    resize(last, spoil == Spoil::Long);
+                }
+            }
             Spoil::Count => {
                 right.truncate(1);
                 right[0].header[1] ^= 4;
@@ -91,11 +94,11 @@ impl Read {
     }
 }
 
-/// Gives a completion a DW more or fewer, its byte count left as it was.
-fn resize(tlp: &mut Outgoing, dws: i64) {
-    let len = (tlp.data.len() as i64 + 4 * dws) as usize;
+/// Gives a completion a DW more or one fewer, its byte count left as it was.
+fn resize(tlp: &mut Outgoing, more: bool) {
+    let len = if more { tlp.data.len() + 4 } else { tlp.data.len() - 4 };
     tlp.data.resize(len, 0xee);
-    tlp.bytes = tlp.bytes.saturating_add_signed(4 * dws);
+    tlp.bytes = if more { tlp.bytes + 4 } else { tlp.bytes.saturating_sub(4) };
     let header: &mut Header = &mut tlp.header;
     let kind = if len == 0 { 0x0a00_0000 } else { 0x4a00_0000 };
     header[0] = kind | header[0] & 0x00ff_fc00 | (len as u32 / 4) & 0x3ff;

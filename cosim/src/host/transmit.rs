@@ -122,8 +122,10 @@ impl Transmit {
     pub fn run(&mut self, clock: u64, config: &HostConfig, events: &mut Vec<LinkEvent>) {
         let rate = u128::from(config.rate);
         let now = u128::from(clock) * rate;
-        while self.leaving.front().is_some_and(|(at, _)| *at <= clock) {
-            let (_, room) = self.leaving.pop_front().expect("just seen");
+        while let Some(&(at, room)) = self.leaving.front()
+            && at <= clock
+        {
+            self.leaving.pop_front();
             self.used -= room;
         }
         loop {
@@ -140,7 +142,7 @@ impl Transmit {
             let start = if self.held_up { now } else { self.free.max(*from) };
             self.held_up = false;
             self.far = far;
-            let (from, tlp) = self.buffer.pop_front().expect("just seen");
+            let Some((from, tlp)) = self.buffer.pop_front() else { break };
             self.begin(start.max(from), &tlp, config, events);
         }
     }

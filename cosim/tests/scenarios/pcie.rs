@@ -181,19 +181,12 @@ fn enables(addr: u64, len: u64) -> (u64, u64, u64) {
 /// Case 25, PCI-5: byte enables and lower addresses for offsets 0 to 3 and lengths 1 to 9.
 #[test]
 fn pci_5_byte_enables_and_lower_addresses() {
-    let mut messages = String::new();
-    for offset in 0..4 {
-        for len in 1..10 {
-            messages += &message(&format!("{len}B"), &format!("offset = {offset}"));
-        }
-    }
     // One after the other, so that reads, completions and writes come in the order of the list.
-    let messages: String = messages
-        .split("[[message]]")
-        .skip(1)
-        .enumerate()
-        .map(|(n, m)| format!("[[message]]{m}at = \"{}ns\"\n", 1_500 * n))
-        .collect();
+    let mut messages = String::new();
+    for (n, (offset, len)) in (0..4).flat_map(|o| (1..10).map(move |l| (o, l))).enumerate() {
+        let more = format!("offset = {offset}\nat = \"{}ns\"", 1_500 * n);
+        messages += &message(&format!("{len}B"), &more);
+    }
     let settings = settings(&scenario("limit = \"200us\"", &messages));
     let mut recorder = Recorder::new(&World::new(&settings), None).expect("counts only");
     let (mut reads, mut lowers, mut writes) = (Vec::new(), Vec::new(), Vec::new());
