@@ -11,6 +11,7 @@ pub mod lockstep;
 pub mod made;
 pub mod memory;
 pub mod mutants;
+pub mod pcie;
 pub mod rc;
 pub mod reach;
 pub mod record;
