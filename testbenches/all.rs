@@ -18,6 +18,7 @@ mod path_select;
 mod payload_fetch;
 mod payload_write;
 mod pcie_link;
+mod pcie_room;
 mod port_rx;
 mod port_tx;
 mod qp_drain;
