@@ -298,33 +298,6 @@ module csr
 
     if (wr_valid_i && legal) begin
       unique case (wr_index_i)
-        REG_MSS:         regs_d.mss = wr_data_i[13:0];
-        REG_RANGE:       regs_d.range = range;
-        REG_INITIAL_PSN: regs_d.initial_psn = wr_data_i[23:0];
-        REG_WIRE_RATE:   regs_d.wire_rate = wr_data_i[19:0];
-        REG_PCIE_RATE:   regs_d.pcie_rate = wr_data_i[19:0];
-        REG_OWN_IP:      regs_d.own_ip = wr_data_i[31:0];
-        REG_OWN_MAC:     regs_d.own_mac = wr_data_i[47:0];
-        REG_HOP_MAC:     regs_d.hop_mac = wr_data_i[47:0];
-        REG_CQ_BASE:     regs_d.cq_base = wr_data_i;
-        REG_CQ_LOG2:     regs_d.cq_log2 = wr_data_i[4:0];
-        REG_INIT_WINDOW: regs_d.init_window = wr_data_i[31:0];
-        REG_UNIT:        regs_d.unit = wr_data_i[13:0];
-        REG_FLAGS:       regs_d.flags = wr_data_i[7:0];
-        REG_DSCP:        regs_d.dscp = wr_data_i[45:0];
-        REG_TX_HDR_BUF:  regs_d.tx_hdr_buf = wr_data_i[31:0];
-        REG_TX_DATA_BUF: regs_d.tx_data_buf = wr_data_i[31:0];
-        REG_OVERHEADS:   regs_d.overheads = wr_data_i[36:0];
-        REG_RID:         regs_d.rid = wr_data_i[15:0];
-        REG_TTL:         regs_d.ttl = wr_data_i[7:0];
-        REG_WEIGHTS:     regs_d.weights = wr_data_i;
-        REG_PFC:         regs_d.pfc = wr_data_i[31:0];
-        REG_PENALTY:     regs_d.penalty = wr_data_i;
-        REG_ACK_HOLD:    regs_d.ack_hold = wr_data_i[0];
-        REG_LOSS:        regs_d.loss = wr_data_i[10:0];
-        REG_TRAILER:     regs_d.icrc = wr_data_i[0];
-        REG_ACK_TIMEOUT: regs_d.ack_timeout = wr_data_i;
-        REG_RETRY:       regs_d.retry = wr_data_i[16:0];
         REG_MSS:          regs_d.mss = wr_data_i[13:0];
         REG_RANGE:        regs_d.range = range;
         REG_INITIAL_PSN:  regs_d.initial_psn = wr_data_i[23:0];
@@ -348,6 +321,7 @@ module csr
         REG_PFC:          regs_d.pfc = wr_data_i[31:0];
         REG_PENALTY:      regs_d.penalty = wr_data_i;
         REG_ACK_HOLD:     regs_d.ack_hold = wr_data_i[0];
+        REG_LOSS:         regs_d.loss = wr_data_i[10:0];
         REG_TRAILER:      regs_d.icrc = wr_data_i[0];
         REG_RX_HDR_BUF:   regs_d.rx_hdr_buf = wr_data_i[31:0];
         REG_RX_DATA_BUF:  regs_d.rx_data_buf = wr_data_i[31:0];

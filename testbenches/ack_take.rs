@@ -791,6 +791,11 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
         Kind::Nack => neth(rng.pick(&[1, 2, 0x0b, 1, 5])),
         _ => seth(rng.below(3) as u8, drew, base, bits),
     };
+    // Any number of the receiver's.
+    let mut bytes = [0; 32];
+    ctrl.to_bytes(&mut bytes);
+    (bytes[8], bytes[9], bytes[12]) = (rng.bits() as u8, rng.bits() as u8, rng.bits() as u8);
+    let ctrl = Wide::from_bytes(&bytes);
     Parsed {
         src_ip: if rng.percent(92) { c.ip } else { c.ip ^ 1 },
         charge: rng.below(0x4000) as u16,
@@ -825,7 +830,9 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if numbers.len() < 8 && bench.opening.is_none() && rng.percent(10) {
                 let qpn = Qpn::new(rng.bits() as u16, rng.below(u64::from(sizes.qps)) as u8);
                 if numbers.iter().all(|n| n.slot() != qpn.slot()) {
-                    let initial = i64::from(rng.pick(&BASES));
+                    let any = rng.bits() as u32 & 0xff_ffff;
+                    let border = rng.pick(&BASES);
+                    let initial = i64::from(rng.pick(&[border, any]));
                     let (ip, group) = (rng.bits() as u32, rng.bits() as u8);
                     let dest = rng.below(64) as u8;
                     let c = Connection { ip, group, dest, ..connection(initial - 1, initial) };
@@ -869,7 +876,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 bench.built.push_back((qpn, next));
             } else if !i.in_valid && pending == 0 && rng.percent(60) {
                 i.r#in = drawn(&mut rng, qpn, &bench.sender.qps[&qpn.0].clone());
-                if rng.percent(8) {
+                if rng.percent(15) {
                     i.r#in.qpn.0 ^= 1 << rng.below(24);
                 }
                 i.in_valid = bench.built.iter().all(|b| b.0 != i.r#in.qpn);
