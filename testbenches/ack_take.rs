@@ -817,8 +817,8 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         let mut i = Inputs::default();
         let (mut ready, mut drops) = (75, [0; 16]);
         let (mut retired, mut purges, mut lost, mut spent) = (0, 0, 0, 0);
-        for clock in 0..120_000_u32 {
-            if clock == 60_000 {
+        for clock in 0..200_000_u32 {
+            if clock == 100_000 {
                 bench.pair.reset().expect("a reset");
                 bench.forget();
                 (i.in_valid, i.purge_valid) = (false, false);
@@ -877,7 +877,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             } else if !i.in_valid && pending == 0 && rng.percent(60) {
                 i.r#in = drawn(&mut rng, qpn, &bench.sender.qps[&qpn.0].clone());
                 if rng.percent(15) {
-                    i.r#in.qpn.0 ^= 1 << rng.below(24);
+                    i.r#in.qpn.0 ^= rng.bits() as u32 & 0xff_ffff;
                 }
                 i.in_valid = bench.built.iter().all(|b| b.0 != i.r#in.qpn);
             }
