@@ -203,6 +203,8 @@ pub struct Nic {
     pub delay: Option<Spanned<Time>>,
     /// Largest window, in full packets.
     pub max_congestion_window: Option<Spanned<u64>>,
+    /// The same in bytes.
+    pub congestion_window: Option<Spanned<Size>>,
     /// One group for each destination.
     #[serde(rename = "QPGroupsEnabled")]
     pub qp_groups_enabled: Option<bool>,

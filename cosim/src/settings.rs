@@ -342,6 +342,13 @@ impl Check<'_> {
             1..=100_000,
             "CC-1",
         )?;
+        let window = self.size(
+            "CongestionWindow",
+            pick!(n, d, congestion_window),
+            packets * (mss + overheads.nominal),
+            1..=u64::from(u32::MAX),
+            "CC-1",
+        )?;
         let delay = self.clocks("Delay", pick!(n, d, delay), 100)?;
         if delay == 0 || delay >> 24 > 0 {
             let span = pick!(n, d, delay).map_or(0..0, Spanned::span);
@@ -389,7 +396,7 @@ impl Check<'_> {
             wire_rate: if downlink.rate == 0 { data_rate } else { data_rate.min(downlink.rate) },
             pcie_rate,
             delay,
-            window: packets * (mss + overheads.nominal),
+            window,
             groups: pick!(n, d, qp_groups_enabled).copied().unwrap_or(true),
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),

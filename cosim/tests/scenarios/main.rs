@@ -10,6 +10,7 @@ mod pcie;
 mod rc;
 mod receive;
 mod records;
+mod recover;
 mod resend;
 mod shapes;
 mod soak;
