@@ -7,6 +7,7 @@ mod figures;
 mod frames;
 mod path;
 mod pcie;
+mod pcie_cases;
 mod rc;
 mod receive;
 mod records;
