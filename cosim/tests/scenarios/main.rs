@@ -6,5 +6,6 @@ mod ends;
 mod figures;
 mod frames;
 mod path;
+mod pauses;
 mod shapes;
 mod switch;
