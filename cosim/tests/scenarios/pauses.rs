@@ -23,7 +23,8 @@ fn is_pfc(frame: &[u8]) -> bool {
 #[test]
 fn pfc_1_a_slow_host_pauses_the_peer_and_nothing_is_lost() {
     let slow = "IngressBufferManager.TotalBufferSize = \"200KB\"\n\
-                IngressBufferManager.PFCEnableVector = [1]\nPCIe.LaneCount = 8\n";
+                IngressBufferManager.PFCEnableVector = [1]\n\
+                PCIe.LaneCount = 8\nPCIe.TXDataBufferSize = \"4KB\"\n";
     let text =
         format!("limit = \"200us\"\nprofile = \"uet\"\n{PAIR}{slow}\n{}", message("700KB", ""));
     let settings = settings(&text);
@@ -62,7 +63,8 @@ fn pfc_4_the_switch_holds_one_class() {
         let rule = format!(
             "[[switch]]\naction = \"pause\"\nto = \"{nic}\"\nclasses = [{class}]\nquanta = 2000\n"
         );
-        let settings = settings(&scenario("limit = \"100us\"", &(message("100B", "") + &rule)));
+        let settings =
+            settings(&scenario("limit = \"100us\"", &(message("100B", "at = \"1us\"") + &rule)));
         let mut log = Log::default();
         let (mut first, mut last) = (None, 0);
         lockstep(&settings, &mut log, |world| {
