@@ -1,18 +1,20 @@
-// Control frames of the receiver: a SACK, a cumulative ACK, or both, from one answer.
+// Control frames of the receiver: a SACK, a cumulative ACK, or both, or a NACK, from one answer.
 //
-// Twin of rtl-model/src/ack_build.rs. ACK-1, SACK-1, SACK-2, MSN-8, PTH-1, BUF-3.
-// An answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK, 5
-// for both; longer while path_select, the egress pool or `frame` keep it. The SACK goes first.
+// Twin of rtl-model/src/ack_build.rs. ACK-1, SACK-1, SACK-2, NAK-1, MSN-8, PTH-1, PTH-2, BUF-3. An
+// answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK or a
+// NACK, 5 for a SACK and an ACK; longer while path_select, the egress pool or `frame` keep it. The
+// SACK goes first.
 //
-// A frame is built when the control pool has room for it: 94 B, or 62 B and cfg_ack_extra bytes of
-// zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame. ctl_free
-// must count a reservation from the clock after its event on; the next frame is built then at the
-// earliest. The ACK's port is the next of this NIC's own spraying; a SACK goes on the entropy value
-// of the packet that drew it.
+// A frame is built when the control pool has room for it: 94 B, 78 B, or 62 B and cfg_ack_extra
+// bytes of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
+// ctl_free must count a reservation from the clock after its event on; the next frame is built
+// then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK or a NACK
+// goes on the entropy value of the packet that drew it.
 //
 // Choices: an ack_psn_offset that 16 bits do not hold is clipped to -32,768, which is below every
-// window, so that no sender takes it for a packet it has out. Service time and penalty are 0. An
-// answer with neither frame is passed over.
+// window, so that no sender takes it for a packet it has out. The SACK that answers a probe has
+// the probe's id there. Service time, penalty and a NACK's timestamp are 0. An answer without a
+// frame is passed over.
 
 `include "assert.svh"
 
@@ -59,13 +61,14 @@ module ack_build
 
   localparam logic [6:0] SACK_HDR = 7'd90;  // without FCS
   localparam logic [6:0] ACK_HDR = 7'd58;
+  localparam logic [6:0] NACK_HDR = 7'd74;
 
   ///////////////
   // Registers //
   ///////////////
 
   typedef enum logic [2:0] {
-    First,  // takes up an answer, builds its SACK
+    First,  // takes up an answer, builds its SACK or NACK
     Port,  // asks for the ACK's port
     Wait,  // the port is on its way
     Second,  // builds the ACK
@@ -111,15 +114,18 @@ module ack_build
   // Frames //
   ////////////
 
-  logic      sack;  // which of the two is being built
+  logic      nack;  // which of the three is being built
+  logic      sack;
   psn_t      offset;  // the PSN that drew it, from the cumulative PSN
   logic      fits;  // in 16 bits, signed
   base_t     base;
   seth_t     report;
+  neth_t     refusal;
   cc_state_t state;
   frame_t    frame;
 
-  assign sack = regs_q.state == First;
+  assign nack = regs_q.state == First && answer_i.nack != NackNone;
+  assign sack = regs_q.state == First && !nack;
   assign offset = answer_i.drew - answer_i.cum;
   assign fits = offset[23:15] == '0 || offset[23:15] == '1;
 
@@ -133,24 +139,24 @@ module ack_build
           ttl: cfg_ttl_i,
           len:
           (
-          sack ? SACK_BYTES : ACK_BYTES + len_t'(cfg_ack_extra_i)
+          nack ? NACK_BYTES : sack ? SACK_BYTES : ACK_BYTES + len_t'(cfg_ack_extra_i)
           ) + (
           cfg_icrc_i ? ICRC_BYTES : '0
           ),
-          sport: sack ? answer_i.entropy : regs_q.port,
-          opcode: sack ? OP_SACK : OP_ACK,
+          sport: regs_q.state == First ? answer_i.entropy : regs_q.port,
+          opcode: nack ? OP_NACK : sack ? OP_SACK : OP_ACK,
           qpn: answer_i.sender_qpn,
           ack_req: 1'b0,
           by_sender: 1'b0,
-          rtx: sack && answer_i.rtx,
+          rtx: regs_q.state == First && answer_i.rtx,
           ts: 1'b0,
-          psn: answer_i.cum
+          psn: nack ? answer_i.drew : answer_i.cum
       };
 
   assign report = '{
           mark: answer_i.ce ? 2'd1 : 2'd0,
-          probe: 1'b0,
-          psn_offset: fits ? offset[15:0] : 16'h8000,
+          probe: answer_i.probe,
+          psn_offset: answer_i.probe ? answer_i.drew[15:0] : fits ? offset[15:0] : 16'h8000,
           entropy: answer_i.entropy,
           receiver_qpn: answer_i.own_qpn,
           sender_pdc: answer_i.sender_qpn[15:0],
@@ -160,12 +166,34 @@ module ack_build
           bitmap: answer_i.bitmap
       };
 
+  // NAK-1: the codes on the wire.
+  logic [7:0] reason;
+  always_comb begin
+    unique case (answer_i.nack)
+      NackTrimmed: reason = 8'h01;
+      NackLastHop: reason = 8'h02;
+      default:     reason = 8'h0b;  // NackRange
+    endcase
+  end
+
+  assign refusal = '{
+          reason: reason,
+          entropy: answer_i.entropy,
+          receiver_qpn: answer_i.own_qpn,
+          sender_pdc: answer_i.sender_qpn[15:0],
+          psn: answer_i.drew,
+          timestamp: '0
+      };
+
   assign state = '{service: '0, ooo: answer_i.ooo, penalty: '0, rcvd: answer_i.rcvd};
 
   always_comb begin
     frame     = frame_t'(0);
     frame.len = base.len;
-    if (sack) begin
+    if (nack) begin
+      frame.hdr     = 832'({neth(refusal), base_header(base)});
+      frame.hdr_len = NACK_HDR;
+    end else if (sack) begin
       frame.hdr     = 832'({cc_state(state), seth(report), base_header(base)});
       frame.hdr_len = SACK_HDR;
     end else begin
@@ -178,7 +206,9 @@ module ack_build
   // Next state //
   ////////////////
 
+  logic reports;  // the answer has a SACK or a NACK
   logic room;  // the frame can be built
+  assign reports = answer_i.sack || answer_i.nack != NackNone;
   assign room = ctl_free_i >= bytes_t'(base.len) && (!regs_q.frame_valid || frame_ready_i);
 
   always_comb begin
@@ -192,7 +222,7 @@ module ack_build
 
     unique case (regs_q.state)
       First: begin
-        if (answer_valid_i && (!answer_i.sack || room)) begin
+        if (answer_valid_i && (!reports || room)) begin
           regs_d.state    = answer_i.ack ? Port : Done;
           regs_d.ack_dest = answer_i.dest;
         end
@@ -217,7 +247,7 @@ module ack_build
     endcase
 
     if (room && (regs_q.state == Second
-        || (regs_q.state == First && answer_valid_i && answer_i.sack))) begin
+        || (regs_q.state == First && answer_valid_i && reports))) begin
       regs_d.cresv_valid = 1'b1;
       regs_d.cresv_bytes = base.len;
       regs_d.frame_valid = 1'b1;

@@ -74,6 +74,7 @@ module ack_take
   input  len_t   retire_rsp_len_i,
   input  group_t retire_rsp_group_i,
   input  logic   retire_rsp_last_i,
+  input  logic   retire_rsp_flight_i,  // its bytes were in flight
 
   // Bytes that leave flight, to window
   output logic   sub_valid_o,
@@ -291,10 +292,10 @@ module ack_take
         end
         if (retire_rsp_valid_i && regs_q.retiring) begin
           regs_d.retiring = 1'b0;
-          if (regs_d.sub_valid) begin
+          if (retire_rsp_flight_i && regs_d.sub_valid) begin
             regs_d.held       = 1'b1;
             regs_d.held_bytes = nominal;
-          end else begin
+          end else if (retire_rsp_flight_i) begin
             regs_d.sub_valid = 1'b1;
             regs_d.sub_bytes = nominal;
           end
@@ -371,7 +372,7 @@ module ack_take
 
   // Only packets of the QP's group leave its flight.
   `ASSERT(GroupAgrees_A,
-          retire_rsp_valid_i && regs_q.retiring |-> retire_rsp_group_i == regs_q.group)
+          retire_rsp_valid_i && retire_rsp_flight_i |-> retire_rsp_group_i == regs_q.group)
 
   // Nothing leaves flight once tx_scheduler is told.
   `ASSERT(RetiredFirst_A, ack_valid_o |-> !sub_valid_o && !retire_valid_o && !regs_q.held)

@@ -63,6 +63,10 @@ module csr
   output logic   [  15:0] cfg_rid_o,
   output logic   [   7:0] cfg_ttl_o,
   output logic            cfg_icrc_o,
+  output logic   [  63:0] cfg_timeout_o,
+  output logic   [   2:0] cfg_linear_o,
+  output logic   [   4:0] cfg_expo_o,
+  output logic            cfg_fixed_o,
   output logic   [  63:0] cfg_peer_valid_o,
   output logic   [2047:0] cfg_peer_ip_o,
   output logic   [ 255:0] cfg_egress_pool_o,
@@ -104,6 +108,8 @@ module csr
     logic [7:0]    ttl;
     logic [63:0]   weights;
     logic          icrc;
+    logic [63:0]   ack_timeout;
+    logic [16:0]   retry;         // fixed, expo, linear
     logic [63:0]   peer_valid;
     logic [2047:0] peer_ip;
     logic [255:0]  egress_pool;   // of eight classes, class 0 lowest
@@ -142,6 +148,8 @@ module csr
       ttl: 8'd64,
       weights: 64'h0501,
       icrc: 1'b0,
+      ack_timeout: 64'd150 << 41,
+      retry: {1'b0, 3'd0, 5'd25, 5'd0, 3'd7},
       peer_valid: '0,
       peer_ip: '0,
       egress_pool: 256'({32'd25_600, 32'd230_400}),
@@ -205,6 +213,10 @@ module csr
   assign cfg_rid_o              = regs_q.rid;
   assign cfg_ttl_o              = regs_q.ttl;
   assign cfg_icrc_o             = regs_q.icrc;
+  assign cfg_timeout_o          = regs_q.ack_timeout;
+  assign cfg_linear_o           = regs_q.retry[2:0];
+  assign cfg_expo_o             = regs_q.retry[12:8];
+  assign cfg_fixed_o            = regs_q.retry[16];
   assign cfg_peer_valid_o       = regs_q.peer_valid;
   assign cfg_peer_ip_o          = regs_q.peer_ip;
   assign cfg_egress_pool_o      = regs_q.egress_pool;
@@ -240,7 +252,8 @@ module csr
       REG_MSS: begin
         legal = legal && wr_data_i != '0 && wr_data_i <= MAX_MSS;
       end
-      REG_RANGE, REG_WIRE_RATE, REG_PCIE_RATE: begin
+      REG_RETRY: legal = legal && wr_data_i[12:8] <= 5'd25;
+      REG_RANGE, REG_WIRE_RATE, REG_PCIE_RATE, REG_ACK_TIMEOUT: begin
         legal = legal && wr_data_i != '0;
       end
       default: begin
@@ -279,6 +292,8 @@ module csr
         REG_PENALTY:     regs_d.penalty = wr_data_i;
         REG_ACK_HOLD:    regs_d.ack_hold = wr_data_i[0];
         REG_TRAILER:     regs_d.icrc = wr_data_i[0];
+        REG_ACK_TIMEOUT: regs_d.ack_timeout = wr_data_i;
+        REG_RETRY:       regs_d.retry = wr_data_i[16:0];
         default: begin
           if (peer) begin
             regs_d.peer_ip[32*dest+:32] = wr_data_i[31:0];

@@ -94,6 +94,8 @@ package host_pkg;
   localparam logic [8:0] REG_RID = 9'd17;
   localparam logic [8:0] REG_TTL = 9'd18;
   localparam logic [8:0] REG_WEIGHTS = 9'd36;
+  localparam logic [8:0] REG_ACK_TIMEOUT = 9'd216;
+  localparam logic [8:0] REG_RETRY = 9'd217;
   localparam logic [8:0] REG_PEER = 9'd64;  // destination d is d further on
   localparam logic [8:0] REG_EGRESS_POOL = 9'd128;  // class c is c further on, here and below
   localparam logic [8:0] REG_INGRESS_POOL = 9'd136;
@@ -131,6 +133,8 @@ package host_pkg;
       REG_OVERHEADS: return 64'h1f_1f7f_7f7f;
       REG_RID: return 64'hffff;
       REG_WEIGHTS, REG_PENALTY: return '1;
+      REG_ACK_TIMEOUT: return '1;
+      REG_RETRY: return 64'h1_1f07;
       REG_ACK_HOLD: return 64'h1;
       REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_PFC: return 64'hffff_ffff;
       default: return other;

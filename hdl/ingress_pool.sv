@@ -3,7 +3,8 @@
 // Twin of rtl-model/src/ingress_pool.rs. A verdict of clock n leaves on its stream in n + 1; a word
 // of clock n is on the ring's write port in n + 1. Throughput 1 word and 1 verdict per clock.
 // BUF-1: pools of classes 0 (data) and 1 (control, trimmed). BUF-4, RX-2: charged on arrival or
-// dropped (Pool), released by whoever is done with it. PKT-4: trimmed is charged to control.
+// dropped (Pool), released by whoever is done with it. PKT-4: trimmed is charged to control, probes
+// to data.
 //
 // A frame's words lie in the ring from `base` on; they count once its verdict takes them, else the
 // next frame overwrites them. A verdict comes before the next frame's first word, or with it.
@@ -41,7 +42,7 @@ module ingress_pool
   output logic  [31:0] ring_waddr_o,
   output word_t        ring_wdata_o,
 
-  // Data and trimmed frames, to rx_track
+  // Data and trimmed frames and probes, to rx_track
   output logic    dat_valid_o,
   input  logic    dat_ready_i,
   output parsed_t dat_o,
@@ -172,7 +173,8 @@ module ingress_pool
   // Next state //
   ////////////////
 
-  logic is_data;  // in class 0, with words
+  logic is_data;  // with words
+  logic in_0;  // in class 0
   logic to_dat;
   logic stream_room;
   logic pool_room;
@@ -180,9 +182,10 @@ module ingress_pool
   logic take;
 
   assign is_data = in_i.kind == KindData;
-  assign to_dat = is_data || in_i.kind == KindTrimmed;
+  assign in_0 = is_data || in_i.kind == KindProbe;
+  assign to_dat = in_0 || in_i.kind == KindTrimmed;
   assign stream_room = to_dat ? !regs_q.dat_valid || dat_ready_i : !regs_q.ctl_valid || ctl_ready_i;
-  assign pool_room   = is_data ? 33'(regs_q.occ0) + 33'(in_i.charge) <= 33'(cfg_ingress_pool0_i)
+  assign pool_room   = in_0 ? 33'(regs_q.occ0) + 33'(in_i.charge) <= 33'(cfg_ingress_pool0_i)
                                : 33'(regs_q.occ1) + 33'(in_i.charge) <= 33'(cfg_ingress_pool1_i);
   assign ring_room = 32'(regs_q.held) + 32'(in_words_i) + MARGIN_WORDS <= INGRESS_WORDS;
   assign take        = in_valid_i && in_drop_i == DropNone && stream_room && pool_room &&
@@ -198,8 +201,8 @@ module ingress_pool
 
   len_t charge0;
   len_t charge1;
-  assign charge0 = take && is_data ? in_i.charge : '0;
-  assign charge1 = take && !is_data ? in_i.charge : '0;
+  assign charge0 = take && in_0 ? in_i.charge : '0;
+  assign charge1 = take && !in_0 ? in_i.charge : '0;
 
   len_t gone0;  // of rel, in the same clock as the other three
   len_t gone0_2;

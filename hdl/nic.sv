@@ -12,6 +12,8 @@ module nic
   import sched_pkg::*;
   import qp_pkg::*;
   import completion_pkg::*;
+  import bitmap_pkg::*;
+  import resend_pkg::*;
 #(
   parameter int unsigned QPS           = 256,
   parameter int unsigned PSNS          = 1024,
@@ -29,6 +31,10 @@ module nic
   input  logic      rx_valid_i,
   output logic      rx_ready_o,
   input  tlp_beat_t rx_i,
+
+  // A whole microsecond, and clocks since reset
+  input logic tick_i,
+  input micros_t now_i,
 
   // Frames from the wire
   input logic        wire_valid_i,
@@ -95,6 +101,10 @@ module nic
   logic [63:0] csr_cfg_weights;
   logic [15:0] csr_cfg_rid;
   logic [7:0] csr_cfg_ttl;
+  logic [63:0] csr_cfg_timeout;
+  logic [2:0] csr_cfg_linear;
+  logic [4:0] csr_cfg_expo;
+  logic csr_cfg_fixed;
   logic [63:0] csr_cfg_peer_valid;
   logic [2047:0] csr_cfg_peer_ip;
   logic [255:0] csr_cfg_egress_pool;
@@ -281,6 +291,12 @@ module nic
   logic tx_scheduler_post_ready;
   logic tx_scheduler_ack_ready;
   logic tx_scheduler_drop_ready;
+  logic tx_scheduler_wait_ready;
+  logic tx_scheduler_ask_valid;
+  qp_t tx_scheduler_ask_qp;
+  psn_t tx_scheduler_ask_from;
+  logic tx_scheduler_end_valid;
+  logic tx_scheduler_end_take;
   logic tx_scheduler_try_valid;
   group_t tx_scheduler_try_group;
   len_t tx_scheduler_try_bytes;
@@ -320,13 +336,16 @@ module nic
   logic replay_store_slot_valid;
   slot_t replay_store_slot;
   logic replay_store_build_ready;
-  logic replay_store_retire_ready;
-  logic replay_store_retire_rsp_valid;
-  len_t replay_store_retire_rsp_len;
-  group_t replay_store_retire_rsp_group;
-  logic replay_store_retire_rsp_last;
+  logic replay_store_look_ready;
+  logic replay_store_look_rsp_valid;
+  logic replay_store_look_rsp_hit;
+  slot_t replay_store_look_rsp_slot;
+  record_t replay_store_look_rsp;
+  logic [15:0] replay_store_look_rsp_port;
   logic replay_store_final_ready;
   logic replay_store_toss_ready;
+  logic replay_store_sent_valid;
+  slot_t replay_store_sent_slot;
   logic [10:0] replay_store_used;
   logic replay_store_map_we;
   logic [31:0] replay_store_map_waddr;
@@ -335,17 +354,144 @@ module nic
   logic [31:0] replay_store_map_raddr;
   logic replay_store_rec_we;
   logic [31:0] replay_store_rec_waddr;
-  logic [32:0] replay_store_rec_wdata;
+  record_t replay_store_rec_wdata;
   logic replay_store_rec_re;
   logic [31:0] replay_store_rec_raddr;
+  logic replay_store_path_we;
+  logic [31:0] replay_store_path_waddr;
+  logic [15:0] replay_store_path_wdata;
+  logic replay_store_path_re;
+  logic [31:0] replay_store_path_raddr;
   logic replay_store_fl_we;
   logic [31:0] replay_store_fl_waddr;
   logic [9:0] replay_store_fl_wdata;
   logic replay_store_fl_re;
   logic [31:0] replay_store_fl_raddr;
   logic [9:0] replay_store_map_rdata;
-  logic [32:0] replay_store_rec_rdata;
+  record_t replay_store_rec_rdata;
+  logic [15:0] replay_store_path_rdata;
   logic [9:0] replay_store_fl_rdata;
+
+  // From retransmit
+  logic retransmit_retire_ready;
+  logic retransmit_retire_rsp_valid;
+  len_t retransmit_retire_rsp_len;
+  group_t retransmit_retire_rsp_group;
+  logic retransmit_retire_rsp_last;
+  logic retransmit_retire_rsp_flight;
+  logic [7:0] retransmit_retire_rsp_sent;
+  logic [47:0] retransmit_retire_rsp_at;
+  logic [15:0] retransmit_retire_rsp_port;
+  logic retransmit_lose_ready;
+  logic retransmit_lose_rsp_valid;
+  logic retransmit_lose_rsp_queued;
+  logic retransmit_lose_rsp_fatal;
+  logic retransmit_look_valid;
+  look_e retransmit_look_op;
+  qp_t retransmit_look_qp;
+  psn_t retransmit_look_psn;
+  slot_t retransmit_look_slot;
+  logic retransmit_look_discard;
+  logic retransmit_hold_valid;
+  slot_t retransmit_hold_slot;
+  logic retransmit_arm_valid;
+  slot_t retransmit_arm_slot;
+  logic [7:0] retransmit_arm_gen;
+  micros_t retransmit_arm_start;
+  micros_t retransmit_arm_span;
+  logic retransmit_cancel_valid;
+  slot_t retransmit_cancel_slot;
+  logic retransmit_exp_ready;
+  logic retransmit_map_valid;
+  bitmap_e retransmit_map_op;
+  qp_t retransmit_map_qp;
+  psn_t retransmit_map_psn;
+  psn_t retransmit_map_end;
+  logic retransmit_loss_valid;
+  group_t retransmit_loss_group;
+  len_t retransmit_loss_bytes;
+  logic retransmit_loss_shrink;
+  logic retransmit_wait_valid;
+  qp_t retransmit_wait_qp;
+  group_t retransmit_wait_group;
+  logic retransmit_ask_ready;
+  logic retransmit_offer_valid;
+  logic retransmit_offer_hit;
+  len_t retransmit_offer_len;
+  logic retransmit_offer_more;
+  logic retransmit_again_valid;
+  segment_t retransmit_again;
+  logic retransmit_bad_valid;
+  dest_t retransmit_bad_dest;
+  logic [15:0] retransmit_bad_port;
+  logic retransmit_fail_valid;
+  qp_t retransmit_fail_qp;
+  logic retransmit_queued_valid;
+  qp_t retransmit_queued_qp;
+  psn_t retransmit_queued_psn;
+  cause_e retransmit_queued_cause;
+  logic retransmit_tim_we;
+  logic [31:0] retransmit_tim_waddr;
+  timer_t retransmit_tim_wdata;
+  logic retransmit_tims_re;
+  logic [31:0] retransmit_tims_raddr;
+  logic retransmit_tim_re;
+  logic [31:0] retransmit_tim_raddr;
+  logic retransmit_at_we;
+  logic [31:0] retransmit_at_waddr;
+  logic [47:0] retransmit_at_wdata;
+  logic retransmit_at_re;
+  logic [31:0] retransmit_at_raddr;
+  timer_t retransmit_tims_rdata;
+  timer_t retransmit_tim_rdata;
+  logic [47:0] retransmit_at_rdata;
+
+  // From timer_wheel
+  micros_t timer_wheel_now;
+  logic timer_wheel_exp_valid;
+  slot_t timer_wheel_exp_slot;
+  logic [7:0] timer_wheel_exp_gen;
+  micros_t timer_wheel_exp_tick;
+  logic [10:0] timer_wheel_running;
+  logic timer_wheel_rec_we;
+  logic [31:0] timer_wheel_rec_waddr;
+  logic [55:0] timer_wheel_rec_wdata;
+  logic timer_wheel_rec_re;
+  logic [31:0] timer_wheel_rec_raddr;
+  logic timer_wheel_spoke_we;
+  logic [31:0] timer_wheel_spoke_waddr;
+  logic [1023:0] timer_wheel_spoke_wdata;
+  logic timer_wheel_spoke_re;
+  logic [31:0] timer_wheel_spoke_raddr;
+  logic [55:0] timer_wheel_rec_rdata;
+  logic [1023:0] timer_wheel_spoke_rdata;
+
+  // From waits
+  logic waits_req_ready;
+  logic waits_rsp_valid;
+  logic waits_rsp_hit;
+  psn_t waits_rsp_psn;
+  logic [63:0] waits_rsp_bits;
+  logic [10:0] waits_rsp_far;
+  logic waits_rsp_asked;
+  logic waits_rsp_more;
+  logic waits_bits_we;
+  logic [31:0] waits_bits_waddr;
+  logic [63:0] waits_bits_wdata;
+  logic waits_bits_re;
+  logic [31:0] waits_bits_raddr;
+  logic waits_mark_we;
+  logic [31:0] waits_mark_waddr;
+  marks_t waits_mark_wdata;
+  logic waits_mark_re;
+  logic [31:0] waits_mark_raddr;
+  logic waits_any_we;
+  logic [31:0] waits_any_waddr;
+  logic [15:0] waits_any_wdata;
+  logic waits_any_re;
+  logic [31:0] waits_any_raddr;
+  logic [63:0] waits_bits_rdata;
+  logic [15:0] waits_any_rdata;
 
   // From payload_fetch
   logic payload_fetch_seg_ready;
@@ -470,6 +616,7 @@ module nic
 
   // From packet_build
   logic packet_build_hand_ready;
+  logic packet_build_again_ready;
   logic packet_build_query_valid;
   group_t packet_build_query_group;
   logic packet_build_data_valid;
@@ -477,20 +624,19 @@ module nic
   logic packet_build_build_valid;
   qp_t packet_build_build_qp;
   psn_t packet_build_build_psn;
+  logic packet_build_build_again;
   logic packet_build_rec_valid;
-  qp_t packet_build_rec_qp;
-  psn_t packet_build_rec_psn;
-  slot_t packet_build_rec_slot;
-  len_t packet_build_rec_len;
-  logic packet_build_rec_last;
-  group_t packet_build_rec_group;
-  msg_t packet_build_rec_msg;
+  segment_t packet_build_rec;
   logic packet_build_frame_valid;
   frame_t packet_build_frame;
   logic packet_build_built_valid;
   qp_t packet_build_built_qp;
   psn_t packet_build_built_psn;
   logic packet_build_built_ack_req;
+  logic packet_build_made_valid;
+  slot_t packet_build_made_slot;
+  logic [15:0] packet_build_made_port;
+  logic packet_build_made_again;
 
   // From dat_queue
   logic dat_queue_in_ready;
@@ -627,9 +773,23 @@ module nic
   logic [31:0] rx_track_peer_raddr;
   logic rx_track_rctx_we;
   logic [31:0] rx_track_rctx_waddr;
-  logic [138:0] rx_track_rctx_wdata;
+  logic [189:0] rx_track_rctx_wdata;
   logic rx_track_rctx_re;
   logic [31:0] rx_track_rctx_raddr;
+  logic rx_track_ends_we;
+  logic [31:0] rx_track_ends_waddr;
+  logic [47:0] rx_track_ends_wdata;
+  logic rx_track_ends_re;
+  logic [31:0] rx_track_ends_raddr;
+  logic rx_track_map_valid;
+  bitmap_e rx_track_map_op;
+  qp_t rx_track_map_qp;
+  psn_t rx_track_map_psn;
+  psn_t rx_track_map_low;
+  psn_t rx_track_map_walk;
+  logic rx_track_map_last;
+  logic rx_track_map_asked;
+  logic rx_track_map_rsp_ready;
   logic rx_track_deliver_valid;
   delivery_t rx_track_deliver;
   logic rx_track_answer_valid;
@@ -646,12 +806,43 @@ module nic
   logic rx_track_closed_valid;
   qpn_t rx_track_closed_qpn;
   logic rx_track_dup_valid;
+  logic rx_track_ooo_valid;
+  logic [1:0] rx_track_ctrl_drops;
   logic rx_track_rel2_valid;
   len_t rx_track_rel2_bytes;
   logic rx_track_relt_valid;
   len_t rx_track_relt_bytes;
   logic [25:0] rx_track_peer_rdata;
-  logic [138:0] rx_track_rctx_rdata;
+  logic [189:0] rx_track_rctx_rdata;
+  logic [47:0] rx_track_ends_rdata;
+
+  // From rx_bitmap
+  logic rx_bitmap_req_ready;
+  logic rx_bitmap_rsp_valid;
+  logic rx_bitmap_rsp_hit;
+  psn_t rx_bitmap_rsp_psn;
+  logic [63:0] rx_bitmap_rsp_bits;
+  logic [10:0] rx_bitmap_rsp_far;
+  logic rx_bitmap_rsp_asked;
+  logic rx_bitmap_rsp_more;
+  logic rx_bitmap_bits_we;
+  logic [31:0] rx_bitmap_bits_waddr;
+  logic [63:0] rx_bitmap_bits_wdata;
+  logic rx_bitmap_bits_re;
+  logic [31:0] rx_bitmap_bits_raddr;
+  logic [63:0] rx_bitmap_bits_rdata;
+  logic rx_bitmap_mark_we;
+  logic [31:0] rx_bitmap_mark_waddr;
+  marks_t rx_bitmap_mark_wdata;
+  logic rx_bitmap_mark_re;
+  logic [31:0] rx_bitmap_mark_raddr;
+  marks_t rx_bitmap_mark_rdata;
+  logic rx_bitmap_any_we;
+  logic [31:0] rx_bitmap_any_waddr;
+  logic [15:0] rx_bitmap_any_wdata;
+  logic rx_bitmap_any_re;
+  logic [31:0] rx_bitmap_any_raddr;
+  logic [15:0] rx_bitmap_any_rdata;
 
   // From deliver_fifo
   logic deliver_fifo_in_ready;
@@ -825,6 +1016,10 @@ module nic
       .cfg_weights_o(csr_cfg_weights),
       .cfg_rid_o(csr_cfg_rid),
       .cfg_ttl_o(csr_cfg_ttl),
+      .cfg_timeout_o(csr_cfg_timeout),
+      .cfg_linear_o(csr_cfg_linear),
+      .cfg_expo_o(csr_cfg_expo),
+      .cfg_fixed_o(csr_cfg_fixed),
       .cfg_peer_valid_o(csr_cfg_peer_valid),
       .cfg_peer_ip_o(csr_cfg_peer_ip),
       .cfg_egress_pool_o(csr_cfg_egress_pool),
@@ -986,8 +1181,8 @@ module nic
       .find_valid_i(ack_take_find_valid),
       .find_ready_o(qp_table_find_ready),
       .find_qpn_i(ack_take_find_qpn),
-      .find_dest_ip_i(ack_take_find_dest_ip),
       .find_bare_i(ack_take_find_bare),
+      .find_dest_ip_i(ack_take_find_dest_ip),
       .find_rsp_valid_o(qp_table_find_rsp_valid),
       .find_rsp_ok_o(qp_table_find_rsp_ok),
       .find_rsp_qp_o(qp_table_find_rsp_qp),
@@ -1005,6 +1200,7 @@ module nic
       .build_ready_o(qp_table_build_ready),
       .build_qp_i(packet_build_build_qp),
       .build_psn_i(packet_build_build_psn),
+      .build_again_i(packet_build_build_again),
       .build_rsp_valid_o(qp_table_build_rsp_valid),
       .build_rsp_qpn_o(qp_table_build_rsp_qpn),
       .build_rsp_remote_valid_o(qp_table_build_rsp_remote_valid),
@@ -1079,10 +1275,10 @@ module nic
       .failed_ready_o(qp_drain_failed_ready),
       .failed_i(payload_fetch_failed),
       .failed_reason_i(payload_fetch_failed_reason),
-      .fail_valid_i(1'b0),
+      .fail_valid_i(retransmit_fail_valid),
       .fail_ready_o(qp_drain_fail_ready),
-      .fail_qp_i('0),
-      .fail_why_i(WhyRead),
+      .fail_qp_i(retransmit_fail_qp),
+      .fail_why_i(WhyTimeout),
       .drain_valid_i(qp_table_drain_valid),
       .drain_qp_i(qp_table_drain_qp),
       .end_valid_o(qp_drain_end_valid),
@@ -1140,11 +1336,11 @@ module nic
       .sub_ready_o(window_sub_ready),
       .sub_group_i(ack_take_sub_group),
       .sub_bytes_i(ack_take_sub_bytes),
-      .lose_valid_i(1'b0),
+      .lose_valid_i(retransmit_loss_valid),
       .lose_ready_o(window_lose_ready),
-      .lose_group_i('0),
-      .lose_bytes_i('0),
-      .lose_shrink_i(1'b0),
+      .lose_group_i(retransmit_loss_group),
+      .lose_bytes_i(retransmit_loss_bytes),
+      .lose_shrink_i(retransmit_loss_shrink),
       .toss_valid_i(qp_drain_flight_valid),
       .toss_ready_o(window_toss_ready),
       .toss_group_i(qp_drain_flight_group),
@@ -1232,6 +1428,20 @@ module nic
       .drop_ready_o(tx_scheduler_drop_ready),
       .drop_qp_i(qp_drain_drop_qp),
       .drop_group_i(qp_drain_drop_group),
+      .wait_valid_i(retransmit_wait_valid),
+      .wait_ready_o(tx_scheduler_wait_ready),
+      .wait_qp_i(retransmit_wait_qp),
+      .wait_group_i(retransmit_wait_group),
+      .ask_valid_o(tx_scheduler_ask_valid),
+      .ask_ready_i(retransmit_ask_ready),
+      .ask_qp_o(tx_scheduler_ask_qp),
+      .ask_from_o(tx_scheduler_ask_from),
+      .offer_valid_i(retransmit_offer_valid),
+      .offer_hit_i(retransmit_offer_hit),
+      .offer_len_i(retransmit_offer_len),
+      .offer_more_i(retransmit_offer_more),
+      .end_valid_o(tx_scheduler_end_valid),
+      .end_take_o(tx_scheduler_end_take),
       .try_valid_o(tx_scheduler_try_valid),
       .try_ready_i(window_try_ready),
       .try_group_o(tx_scheduler_try_group),
@@ -1328,22 +1538,24 @@ module nic
       .slot_o(replay_store_slot),
       .build_valid_i(packet_build_rec_valid),
       .build_ready_o(replay_store_build_ready),
-      .build_qp_i(packet_build_rec_qp),
-      .build_psn_i(packet_build_rec_psn),
-      .build_slot_i(packet_build_rec_slot),
-      .build_len_i(packet_build_rec_len),
-      .build_last_i(packet_build_rec_last),
-      .build_group_i(packet_build_rec_group),
-      .build_msg_i(packet_build_rec_msg),
-      .retire_valid_i(ack_take_retire_valid),
-      .retire_ready_o(replay_store_retire_ready),
-      .retire_qp_i(ack_take_retire_qp),
-      .retire_psn_i(ack_take_retire_psn),
-      .retire_discard_i(ack_take_retire_discard),
-      .retire_rsp_valid_o(replay_store_retire_rsp_valid),
-      .retire_rsp_len_o(replay_store_retire_rsp_len),
-      .retire_rsp_group_o(replay_store_retire_rsp_group),
-      .retire_rsp_last_o(replay_store_retire_rsp_last),
+      .build_i(packet_build_rec),
+      .made_valid_i(packet_build_made_valid),
+      .made_slot_i(packet_build_made_slot),
+      .made_port_i(packet_build_made_port),
+      .look_valid_i(retransmit_look_valid),
+      .look_ready_o(replay_store_look_ready),
+      .look_op_i(retransmit_look_op),
+      .look_qp_i(retransmit_look_qp),
+      .look_psn_i(retransmit_look_psn),
+      .look_slot_i(retransmit_look_slot),
+      .look_discard_i(retransmit_look_discard),
+      .look_rsp_valid_o(replay_store_look_rsp_valid),
+      .look_rsp_hit_o(replay_store_look_rsp_hit),
+      .look_rsp_slot_o(replay_store_look_rsp_slot),
+      .look_rsp_o(replay_store_look_rsp),
+      .look_rsp_port_o(replay_store_look_rsp_port),
+      .hold_valid_i(retransmit_hold_valid),
+      .hold_slot_i(retransmit_hold_slot),
       .final_valid_i(completion_final_valid),
       .final_ready_o(replay_store_final_ready),
       .final_qp_i(completion_final_qp),
@@ -1354,6 +1566,8 @@ module nic
       .gone_valid_i(port_tx_gone_valid),
       .gone_data_i(port_tx_gone_data),
       .gone_slot_i(port_tx_gone_slot),
+      .sent_valid_o(replay_store_sent_valid),
+      .sent_slot_o(replay_store_sent_slot),
       .used_o(replay_store_used),
       .map_we_o(replay_store_map_we),
       .map_waddr_o(replay_store_map_waddr),
@@ -1367,6 +1581,12 @@ module nic
       .rec_re_o(replay_store_rec_re),
       .rec_raddr_o(replay_store_rec_raddr),
       .rec_rdata_i(replay_store_rec_rdata),
+      .path_we_o(replay_store_path_we),
+      .path_waddr_o(replay_store_path_waddr),
+      .path_wdata_o(replay_store_path_wdata),
+      .path_re_o(replay_store_path_re),
+      .path_raddr_o(replay_store_path_raddr),
+      .path_rdata_i(replay_store_path_rdata),
       .fl_we_o(replay_store_fl_we),
       .fl_waddr_o(replay_store_fl_waddr),
       .fl_wdata_o(replay_store_fl_wdata),
@@ -1412,6 +1632,307 @@ module nic
       .re_i(replay_store_fl_re),
       .raddr_i(replay_store_fl_raddr),
       .rdata_o(replay_store_fl_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(replay_store_path_wdata)),
+      .DEPTH(SLOTS)
+  ) u_replay_store_path (
+      .clk_i,
+      .we_i(replay_store_path_we),
+      .waddr_i(replay_store_path_waddr),
+      .wdata_i(replay_store_path_wdata),
+      .re_i(replay_store_path_re),
+      .raddr_i(replay_store_path_raddr),
+      .rdata_o(replay_store_path_rdata)
+  );
+
+  retransmit #(
+      .QPS  (QPS),
+      .PSNS (PSNS),
+      .SLOTS(SLOTS)
+  ) u_retransmit (
+      .clk_i,
+      .rst_ni,
+      .cfg_timeout_i(csr_cfg_timeout),
+      .cfg_linear_i(csr_cfg_linear),
+      .cfg_expo_i(csr_cfg_expo),
+      .cfg_fixed_i(csr_cfg_fixed),
+      .cfg_nominal_overhead_i(csr_cfg_nominal_overhead),
+      .error_i(qp_table_dead),
+      .now_i(now_i),
+      .retire_valid_i(ack_take_retire_valid),
+      .retire_ready_o(retransmit_retire_ready),
+      .retire_qp_i(ack_take_retire_qp),
+      .retire_psn_i(ack_take_retire_psn),
+      .retire_discard_i(ack_take_retire_discard),
+      .retire_rsp_valid_o(retransmit_retire_rsp_valid),
+      .retire_rsp_len_o(retransmit_retire_rsp_len),
+      .retire_rsp_group_o(retransmit_retire_rsp_group),
+      .retire_rsp_last_o(retransmit_retire_rsp_last),
+      .retire_rsp_flight_o(retransmit_retire_rsp_flight),
+      .retire_rsp_sent_o(retransmit_retire_rsp_sent),
+      .retire_rsp_at_o(retransmit_retire_rsp_at),
+      .retire_rsp_port_o(retransmit_retire_rsp_port),
+      .lose_valid_i(1'b0),
+      .lose_ready_o(retransmit_lose_ready),
+      .lose_qp_i('0),
+      .lose_psn_i('0),
+      .lose_cause_i(CauseGap),
+      .lose_rsp_valid_o(retransmit_lose_rsp_valid),
+      .lose_rsp_queued_o(retransmit_lose_rsp_queued),
+      .lose_rsp_fatal_o(retransmit_lose_rsp_fatal),
+      .sent_valid_i(replay_store_sent_valid),
+      .sent_slot_i(replay_store_sent_slot),
+      .look_valid_o(retransmit_look_valid),
+      .look_ready_i(replay_store_look_ready),
+      .look_op_o(retransmit_look_op),
+      .look_qp_o(retransmit_look_qp),
+      .look_psn_o(retransmit_look_psn),
+      .look_slot_o(retransmit_look_slot),
+      .look_discard_o(retransmit_look_discard),
+      .look_rsp_valid_i(replay_store_look_rsp_valid),
+      .look_rsp_hit_i(replay_store_look_rsp_hit),
+      .look_rsp_slot_i(replay_store_look_rsp_slot),
+      .look_rsp_i(replay_store_look_rsp),
+      .look_rsp_port_i(replay_store_look_rsp_port),
+      .hold_valid_o(retransmit_hold_valid),
+      .hold_slot_o(retransmit_hold_slot),
+      .ticks_i(timer_wheel_now),
+      .arm_valid_o(retransmit_arm_valid),
+      .arm_slot_o(retransmit_arm_slot),
+      .arm_gen_o(retransmit_arm_gen),
+      .arm_start_o(retransmit_arm_start),
+      .arm_span_o(retransmit_arm_span),
+      .cancel_valid_o(retransmit_cancel_valid),
+      .cancel_slot_o(retransmit_cancel_slot),
+      .exp_valid_i(timer_wheel_exp_valid),
+      .exp_ready_o(retransmit_exp_ready),
+      .exp_slot_i(timer_wheel_exp_slot),
+      .exp_gen_i(timer_wheel_exp_gen),
+      .map_valid_o(retransmit_map_valid),
+      .map_ready_i(waits_req_ready),
+      .map_op_o(retransmit_map_op),
+      .map_qp_o(retransmit_map_qp),
+      .map_psn_o(retransmit_map_psn),
+      .map_end_o(retransmit_map_end),
+      .map_rsp_valid_i(waits_rsp_valid),
+      .map_rsp_psn_i(waits_rsp_psn),
+      .loss_valid_o(retransmit_loss_valid),
+      .loss_ready_i(window_lose_ready),
+      .loss_group_o(retransmit_loss_group),
+      .loss_bytes_o(retransmit_loss_bytes),
+      .loss_shrink_o(retransmit_loss_shrink),
+      .wait_valid_o(retransmit_wait_valid),
+      .wait_ready_i(tx_scheduler_wait_ready),
+      .wait_qp_o(retransmit_wait_qp),
+      .wait_group_o(retransmit_wait_group),
+      .ask_valid_i(tx_scheduler_ask_valid),
+      .ask_ready_o(retransmit_ask_ready),
+      .ask_qp_i(tx_scheduler_ask_qp),
+      .ask_from_i(tx_scheduler_ask_from),
+      .offer_valid_o(retransmit_offer_valid),
+      .offer_hit_o(retransmit_offer_hit),
+      .offer_len_o(retransmit_offer_len),
+      .offer_more_o(retransmit_offer_more),
+      .end_valid_i(tx_scheduler_end_valid),
+      .end_take_i(tx_scheduler_end_take),
+      .again_valid_o(retransmit_again_valid),
+      .again_ready_i(packet_build_again_ready),
+      .again_o(retransmit_again),
+      .bad_valid_o(retransmit_bad_valid),
+      .bad_dest_o(retransmit_bad_dest),
+      .bad_port_o(retransmit_bad_port),
+      .fail_valid_o(retransmit_fail_valid),
+      .fail_ready_i(qp_drain_fail_ready),
+      .fail_qp_o(retransmit_fail_qp),
+      .queued_valid_o(retransmit_queued_valid),
+      .queued_qp_o(retransmit_queued_qp),
+      .queued_psn_o(retransmit_queued_psn),
+      .queued_cause_o(retransmit_queued_cause),
+      .tim_we_o(retransmit_tim_we),
+      .tim_waddr_o(retransmit_tim_waddr),
+      .tim_wdata_o(retransmit_tim_wdata),
+      .tims_re_o(retransmit_tims_re),
+      .tims_raddr_o(retransmit_tims_raddr),
+      .tims_rdata_i(retransmit_tims_rdata),
+      .tim_re_o(retransmit_tim_re),
+      .tim_raddr_o(retransmit_tim_raddr),
+      .tim_rdata_i(retransmit_tim_rdata),
+      .at_we_o(retransmit_at_we),
+      .at_waddr_o(retransmit_at_waddr),
+      .at_wdata_o(retransmit_at_wdata),
+      .at_re_o(retransmit_at_re),
+      .at_raddr_o(retransmit_at_raddr),
+      .at_rdata_i(retransmit_at_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(retransmit_tim_wdata)),
+      .DEPTH(SLOTS)
+  ) u_retransmit_tims (
+      .clk_i,
+      .we_i(retransmit_tim_we),
+      .waddr_i(retransmit_tim_waddr),
+      .wdata_i(retransmit_tim_wdata),
+      .re_i(retransmit_tims_re),
+      .raddr_i(retransmit_tims_raddr),
+      .rdata_o(retransmit_tims_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(retransmit_tim_wdata)),
+      .DEPTH(SLOTS)
+  ) u_retransmit_tim (
+      .clk_i,
+      .we_i(retransmit_tim_we),
+      .waddr_i(retransmit_tim_waddr),
+      .wdata_i(retransmit_tim_wdata),
+      .re_i(retransmit_tim_re),
+      .raddr_i(retransmit_tim_raddr),
+      .rdata_o(retransmit_tim_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(retransmit_at_wdata)),
+      .DEPTH(SLOTS)
+  ) u_retransmit_at (
+      .clk_i,
+      .we_i(retransmit_at_we),
+      .waddr_i(retransmit_at_waddr),
+      .wdata_i(retransmit_at_wdata),
+      .re_i(retransmit_at_re),
+      .raddr_i(retransmit_at_raddr),
+      .rdata_o(retransmit_at_rdata)
+  );
+
+  timer_wheel #(
+      .SLOTS(SLOTS)
+  ) u_timer_wheel (
+      .clk_i,
+      .rst_ni,
+      .tick_i(tick_i),
+      .now_o(timer_wheel_now),
+      .arm_valid_i(retransmit_arm_valid),
+      .arm_slot_i(retransmit_arm_slot),
+      .arm_gen_i(retransmit_arm_gen),
+      .arm_start_i(retransmit_arm_start),
+      .arm_span_i(retransmit_arm_span),
+      .cancel_valid_i(retransmit_cancel_valid),
+      .cancel_slot_i(retransmit_cancel_slot),
+      .exp_valid_o(timer_wheel_exp_valid),
+      .exp_ready_i(retransmit_exp_ready),
+      .exp_slot_o(timer_wheel_exp_slot),
+      .exp_gen_o(timer_wheel_exp_gen),
+      .exp_tick_o(timer_wheel_exp_tick),
+      .running_o(timer_wheel_running),
+      .rec_we_o(timer_wheel_rec_we),
+      .rec_waddr_o(timer_wheel_rec_waddr),
+      .rec_wdata_o(timer_wheel_rec_wdata),
+      .rec_re_o(timer_wheel_rec_re),
+      .rec_raddr_o(timer_wheel_rec_raddr),
+      .rec_rdata_i(timer_wheel_rec_rdata),
+      .spoke_we_o(timer_wheel_spoke_we),
+      .spoke_waddr_o(timer_wheel_spoke_waddr),
+      .spoke_wdata_o(timer_wheel_spoke_wdata),
+      .spoke_re_o(timer_wheel_spoke_re),
+      .spoke_raddr_o(timer_wheel_spoke_raddr),
+      .spoke_rdata_i(timer_wheel_spoke_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(timer_wheel_rec_wdata)),
+      .DEPTH(SLOTS)
+  ) u_timer_wheel_rec (
+      .clk_i,
+      .we_i(timer_wheel_rec_we),
+      .waddr_i(timer_wheel_rec_waddr),
+      .wdata_i(timer_wheel_rec_wdata),
+      .re_i(timer_wheel_rec_re),
+      .raddr_i(timer_wheel_rec_raddr),
+      .rdata_o(timer_wheel_rec_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(timer_wheel_spoke_wdata)),
+      .DEPTH(SLOTS > 64 ? 512 : 192)
+  ) u_timer_wheel_spoke (
+      .clk_i,
+      .we_i(timer_wheel_spoke_we),
+      .waddr_i(timer_wheel_spoke_waddr),
+      .wdata_i(timer_wheel_spoke_wdata),
+      .re_i(timer_wheel_spoke_re),
+      .raddr_i(timer_wheel_spoke_raddr),
+      .rdata_o(timer_wheel_spoke_rdata)
+  );
+
+  sack_bitmap #(
+      .PSNS(PSNS)
+  ) u_waits (
+      .clk_i,
+      .rst_ni,
+      .req_valid_i(retransmit_map_valid),
+      .req_ready_o(waits_req_ready),
+      .req_op_i(retransmit_map_op),
+      .req_qp_i(retransmit_map_qp),
+      .req_psn_i(retransmit_map_psn),
+      .req_end_i(retransmit_map_end),
+      .req_low_i('0),
+      .req_walk_i('0),
+      .req_last_i(1'b0),
+      .req_asked_i(1'b0),
+      .rsp_valid_o(waits_rsp_valid),
+      .rsp_ready_i(1'b1),
+      .rsp_hit_o(waits_rsp_hit),
+      .rsp_psn_o(waits_rsp_psn),
+      .rsp_bits_o(waits_rsp_bits),
+      .rsp_far_o(waits_rsp_far),
+      .rsp_asked_o(waits_rsp_asked),
+      .rsp_more_o(waits_rsp_more),
+      .bits_we_o(waits_bits_we),
+      .bits_waddr_o(waits_bits_waddr),
+      .bits_wdata_o(waits_bits_wdata),
+      .bits_re_o(waits_bits_re),
+      .bits_raddr_o(waits_bits_raddr),
+      .bits_rdata_i(waits_bits_rdata),
+      .mark_we_o(waits_mark_we),
+      .mark_waddr_o(waits_mark_waddr),
+      .mark_wdata_o(waits_mark_wdata),
+      .mark_re_o(waits_mark_re),
+      .mark_raddr_o(waits_mark_raddr),
+      .mark_rdata_i('0),
+      .any_we_o(waits_any_we),
+      .any_waddr_o(waits_any_waddr),
+      .any_wdata_o(waits_any_wdata),
+      .any_re_o(waits_any_re),
+      .any_raddr_o(waits_any_raddr),
+      .any_rdata_i(waits_any_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(waits_bits_wdata)),
+      .DEPTH(QPS * PSNS / 64)
+  ) u_waits_bits (
+      .clk_i,
+      .we_i(waits_bits_we),
+      .waddr_i(waits_bits_waddr),
+      .wdata_i(waits_bits_wdata),
+      .re_i(waits_bits_re),
+      .raddr_i(waits_bits_raddr),
+      .rdata_o(waits_bits_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(waits_any_wdata)),
+      .DEPTH(QPS)
+  ) u_waits_any (
+      .clk_i,
+      .we_i(waits_any_we),
+      .waddr_i(waits_any_waddr),
+      .wdata_i(waits_any_wdata),
+      .re_i(waits_any_re),
+      .raddr_i(waits_any_raddr),
+      .rdata_o(waits_any_rdata)
   );
 
   payload_fetch #(
@@ -1747,6 +2268,9 @@ module nic
       .hand_valid_i(payload_fetch_hand_valid),
       .hand_ready_o(packet_build_hand_ready),
       .hand_i(payload_fetch_hand),
+      .again_valid_i(retransmit_again_valid),
+      .again_ready_o(packet_build_again_ready),
+      .again_i(retransmit_again),
       .query_valid_o(packet_build_query_valid),
       .query_ready_i(window_query_ready),
       .query_group_o(packet_build_query_group),
@@ -1761,19 +2285,14 @@ module nic
       .build_ready_i(qp_table_build_ready),
       .build_qp_o(packet_build_build_qp),
       .build_psn_o(packet_build_build_psn),
+      .build_again_o(packet_build_build_again),
       .build_rsp_valid_i(qp_table_build_rsp_valid),
       .build_rsp_qpn_i(qp_table_build_rsp_qpn),
       .build_rsp_remote_valid_i(qp_table_build_rsp_remote_valid),
       .build_rsp_remote_i(qp_table_build_rsp_remote),
       .rec_valid_o(packet_build_rec_valid),
       .rec_ready_i(replay_store_build_ready),
-      .rec_qp_o(packet_build_rec_qp),
-      .rec_psn_o(packet_build_rec_psn),
-      .rec_slot_o(packet_build_rec_slot),
-      .rec_len_o(packet_build_rec_len),
-      .rec_last_o(packet_build_rec_last),
-      .rec_group_o(packet_build_rec_group),
-      .rec_msg_o(packet_build_rec_msg),
+      .rec_o(packet_build_rec),
       .frame_valid_o(packet_build_frame_valid),
       .frame_ready_i(dat_queue_in_ready),
       .frame_o(packet_build_frame),
@@ -1781,12 +2300,18 @@ module nic
       .built_qp_o(packet_build_built_qp),
       .built_psn_o(packet_build_built_psn),
       .built_ack_req_o(packet_build_built_ack_req),
+      .made_valid_o(packet_build_made_valid),
+      .made_slot_o(packet_build_made_slot),
+      .made_port_o(packet_build_made_port),
+      .made_again_o(packet_build_made_again),
       .cfg_own_ip_i(csr_cfg_own_ip),
       .cfg_own_mac_i(csr_cfg_own_mac),
       .cfg_hop_mac_i(csr_cfg_hop_mac),
       .cfg_peer_ip_i(csr_cfg_peer_ip),
       .cfg_dscp0_i(csr_cfg_dscp0),
       .cfg_dscp1_i(csr_cfg_dscp1),
+      .cfg_dscp2_i(csr_cfg_dscp2),
+      .cfg_distinct_rtx_i(csr_cfg_distinct_rtx),
       .cfg_ecn_i(csr_cfg_ecn),
       .cfg_trimming_i(csr_cfg_trimming),
       .cfg_ttl_i(csr_cfg_ttl),
@@ -2135,8 +2660,10 @@ module nic
   );
 
   rx_track #(
-      .QPS  (QPS),
-      .DESTS(DESTS)
+      .QPS(QPS),
+      .DESTS(DESTS),
+      .PSNS(PSNS),
+      .INGRESS_WORDS(INGRESS_WORDS)
   ) u_rx_track (
       .clk_i,
       .rst_ni,
@@ -2155,12 +2682,36 @@ module nic
       .rctx_re_o(rx_track_rctx_re),
       .rctx_raddr_o(rx_track_rctx_raddr),
       .rctx_rdata_i(rx_track_rctx_rdata),
+      .ends_we_o(rx_track_ends_we),
+      .ends_waddr_o(rx_track_ends_waddr),
+      .ends_wdata_o(rx_track_ends_wdata),
+      .ends_re_o(rx_track_ends_re),
+      .ends_raddr_o(rx_track_ends_raddr),
+      .ends_rdata_i(rx_track_ends_rdata),
+      .map_valid_o(rx_track_map_valid),
+      .map_ready_i(rx_bitmap_req_ready),
+      .map_op_o(rx_track_map_op),
+      .map_qp_o(rx_track_map_qp),
+      .map_psn_o(rx_track_map_psn),
+      .map_low_o(rx_track_map_low),
+      .map_walk_o(rx_track_map_walk),
+      .map_last_o(rx_track_map_last),
+      .map_asked_o(rx_track_map_asked),
+      .map_rsp_valid_i(rx_bitmap_rsp_valid),
+      .map_rsp_ready_o(rx_track_map_rsp_ready),
+      .map_rsp_hit_i(rx_bitmap_rsp_hit),
+      .map_rsp_psn_i(rx_bitmap_rsp_psn),
+      .map_rsp_bits_i(rx_bitmap_rsp_bits),
+      .map_rsp_far_i(rx_bitmap_rsp_far),
+      .map_rsp_asked_i(rx_bitmap_rsp_asked),
+      .map_rsp_more_i(rx_bitmap_rsp_more),
       .deliver_valid_o(rx_track_deliver_valid),
-      .deliver_ready_i(deliver_fifo_in_ready),
       .deliver_o(rx_track_deliver),
+      .deliver_level_i(deliver_fifo_level),
       .answer_valid_o(rx_track_answer_valid),
       .answer_ready_i(answer_fifo_in_ready),
       .answer_o(rx_track_answer),
+      .sent_valid_i(ack_build_cresv_valid),
       .close_valid_i(doorbell_close_valid),
       .close_ready_o(rx_track_close_ready),
       .close_qpn_i(doorbell_close_qpn),
@@ -2175,6 +2726,8 @@ module nic
       .closed_valid_o(rx_track_closed_valid),
       .closed_qpn_o(rx_track_closed_qpn),
       .dup_valid_o(rx_track_dup_valid),
+      .ooo_valid_o(rx_track_ooo_valid),
+      .ctrl_drops_o(rx_track_ctrl_drops),
       .rel2_valid_o(rx_track_rel2_valid),
       .rel2_bytes_o(rx_track_rel2_bytes),
       .relt_valid_o(rx_track_relt_valid),
@@ -2182,6 +2735,7 @@ module nic
       .cfg_peer_valid_i(csr_cfg_peer_valid),
       .cfg_peer_ip_i(csr_cfg_peer_ip),
       .cfg_range_i(csr_cfg_range),
+      .cfg_trimming_i(csr_cfg_trimming),
       .cfg_initial_psn_i(csr_cfg_initial_psn),
       .cfg_wire_overhead_i(csr_cfg_wire_overhead),
       .cfg_nominal_overhead_i(csr_cfg_nominal_overhead)
@@ -2213,9 +2767,104 @@ module nic
       .rdata_o(rx_track_rctx_rdata)
   );
 
+  ram_1r1w #(
+      .WIDTH($bits(rx_track_ends_wdata)),
+      .DEPTH(QPS * PSNS)
+  ) u_rx_track_ends (
+      .clk_i,
+      .we_i(rx_track_ends_we),
+      .waddr_i(rx_track_ends_waddr),
+      .wdata_i(rx_track_ends_wdata),
+      .re_i(rx_track_ends_re),
+      .raddr_i(rx_track_ends_raddr),
+      .rdata_o(rx_track_ends_rdata)
+  );
+
+  sack_bitmap #(
+      .PSNS(PSNS)
+  ) u_rx_bitmap (
+      .clk_i,
+      .rst_ni,
+      .req_valid_i(rx_track_map_valid),
+      .req_ready_o(rx_bitmap_req_ready),
+      .req_op_i(rx_track_map_op),
+      .req_qp_i(rx_track_map_qp),
+      .req_psn_i(rx_track_map_psn),
+      .req_end_i('0),
+      .req_low_i(rx_track_map_low),
+      .req_walk_i(rx_track_map_walk),
+      .req_last_i(rx_track_map_last),
+      .req_asked_i(rx_track_map_asked),
+      .rsp_valid_o(rx_bitmap_rsp_valid),
+      .rsp_ready_i(rx_track_map_rsp_ready),
+      .rsp_hit_o(rx_bitmap_rsp_hit),
+      .rsp_psn_o(rx_bitmap_rsp_psn),
+      .rsp_bits_o(rx_bitmap_rsp_bits),
+      .rsp_far_o(rx_bitmap_rsp_far),
+      .rsp_asked_o(rx_bitmap_rsp_asked),
+      .rsp_more_o(rx_bitmap_rsp_more),
+      .bits_we_o(rx_bitmap_bits_we),
+      .bits_waddr_o(rx_bitmap_bits_waddr),
+      .bits_wdata_o(rx_bitmap_bits_wdata),
+      .bits_re_o(rx_bitmap_bits_re),
+      .bits_raddr_o(rx_bitmap_bits_raddr),
+      .bits_rdata_i(rx_bitmap_bits_rdata),
+      .mark_we_o(rx_bitmap_mark_we),
+      .mark_waddr_o(rx_bitmap_mark_waddr),
+      .mark_wdata_o(rx_bitmap_mark_wdata),
+      .mark_re_o(rx_bitmap_mark_re),
+      .mark_raddr_o(rx_bitmap_mark_raddr),
+      .mark_rdata_i(rx_bitmap_mark_rdata),
+      .any_we_o(rx_bitmap_any_we),
+      .any_waddr_o(rx_bitmap_any_waddr),
+      .any_wdata_o(rx_bitmap_any_wdata),
+      .any_re_o(rx_bitmap_any_re),
+      .any_raddr_o(rx_bitmap_any_raddr),
+      .any_rdata_i(rx_bitmap_any_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(rx_bitmap_bits_wdata)),
+      .DEPTH(QPS * PSNS / 64)
+  ) u_rx_bitmap_bits (
+      .clk_i,
+      .we_i(rx_bitmap_bits_we),
+      .waddr_i(rx_bitmap_bits_waddr),
+      .wdata_i(rx_bitmap_bits_wdata),
+      .re_i(rx_bitmap_bits_re),
+      .raddr_i(rx_bitmap_bits_raddr),
+      .rdata_o(rx_bitmap_bits_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(rx_bitmap_mark_wdata)),
+      .DEPTH(QPS * PSNS / 64)
+  ) u_rx_bitmap_mark (
+      .clk_i,
+      .we_i(rx_bitmap_mark_we),
+      .waddr_i(rx_bitmap_mark_waddr),
+      .wdata_i(rx_bitmap_mark_wdata),
+      .re_i(rx_bitmap_mark_re),
+      .raddr_i(rx_bitmap_mark_raddr),
+      .rdata_o(rx_bitmap_mark_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(rx_bitmap_any_wdata)),
+      .DEPTH(QPS)
+  ) u_rx_bitmap_any (
+      .clk_i,
+      .we_i(rx_bitmap_any_we),
+      .waddr_i(rx_bitmap_any_waddr),
+      .wdata_i(rx_bitmap_any_wdata),
+      .re_i(rx_bitmap_any_re),
+      .raddr_i(rx_bitmap_any_raddr),
+      .rdata_o(rx_bitmap_any_rdata)
+  );
+
   ram_fifo #(
       .WIDTH($bits(delivery_t)),
-      .DEPTH(1024)
+      .DEPTH(2 * INGRESS_WORDS)
   ) u_deliver_fifo (
       .clk_i,
       .rst_ni,
@@ -2236,7 +2885,7 @@ module nic
 
   ram_1r1w #(
       .WIDTH($bits(deliver_fifo_ram_wdata)),
-      .DEPTH(1024)
+      .DEPTH(2 * INGRESS_WORDS)
   ) u_deliver_fifo_ram (
       .clk_i,
       .we_i(deliver_fifo_ram_we),
@@ -2368,14 +3017,15 @@ module nic
       .upd_remote_o(ack_take_upd_remote),
       .upd_done_i(qp_table_upd_done),
       .retire_valid_o(ack_take_retire_valid),
-      .retire_ready_i(replay_store_retire_ready),
+      .retire_ready_i(retransmit_retire_ready),
       .retire_qp_o(ack_take_retire_qp),
       .retire_psn_o(ack_take_retire_psn),
       .retire_discard_o(ack_take_retire_discard),
-      .retire_rsp_valid_i(replay_store_retire_rsp_valid),
-      .retire_rsp_len_i(replay_store_retire_rsp_len),
-      .retire_rsp_group_i(replay_store_retire_rsp_group),
-      .retire_rsp_last_i(replay_store_retire_rsp_last),
+      .retire_rsp_valid_i(retransmit_retire_rsp_valid),
+      .retire_rsp_len_i(retransmit_retire_rsp_len),
+      .retire_rsp_group_i(retransmit_retire_rsp_group),
+      .retire_rsp_flight_i(retransmit_retire_rsp_flight),
+      .retire_rsp_last_i(retransmit_retire_rsp_last),
       .sub_valid_o(ack_take_sub_valid),
       .sub_ready_i(window_sub_ready),
       .sub_group_o(ack_take_sub_group),

@@ -16,6 +16,7 @@ package nic_pkg;
   typedef logic [9:0] msg_t;  // message entry
   typedef logic [7:0] tag_t;
   typedef logic [13:0] len_t;  // bytes of a payload or of a frame
+  typedef logic [47:0] micros_t;  // whole microseconds
   typedef logic [31:0] bytes_t;  // bytes of a pool, a window, a message
   typedef logic [19:0] rate_t;  // units a clock; a byte is 8,000 units
   typedef logic [511:0] word_t;  // 64 B
@@ -82,8 +83,17 @@ package nic_pkg;
     DropIcrc      = 5'd16   // checked after DropLength, with ICRCEnable only
   } drop_e;
 
+  // Why a NACK is sent (NAK-1).
+  typedef enum logic [1:0] {
+    NackNone    = 2'd0,
+    NackTrimmed = 2'd1,
+    NackLastHop = 2'd2,  // trimmed on the last hop
+    NackRange   = 2'd3   // PSN out of the window
+  } nack_e;
+
   // A received frame, parsed. Fields that its kind does not have are zero.
   typedef struct packed {
+    logic         last_hop;   // trimmed there
     kind_e        kind;
     logic         first;      // opcode first or only
     logic         last;       // opcode last or only
@@ -106,8 +116,10 @@ package nic_pkg;
     logic [63:0]  cc;         // CC_STATE, byte 0 is bits 7:0
   } parsed_t;
 
-  // One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first).
+  // One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first); or a NACK.
   typedef struct packed {
+    logic        probe;        // the SACK answers a probe, whose id is in `drew`
+    nack_e       nack;
     logic        sack;
     logic        ack;
     logic [31:0] dst_ip;

@@ -4,14 +4,20 @@
 // on; the frame is out two clocks after the last answer (two after replay_store has taken its
 // record, where that is later). One packet is in work at a time: throughput is a packet in two
 // clocks more than the slowest answer takes, well within a payload of 256 B at 400 Gbps.
-// PKT-1: entropy and headers once the payload is there. PKT-3: codepoint of a first transmission.
-// PKT-4: class 0. PKT-5: ACK-request on the last packet of a message and on a tight window.
+// PKT-1: entropy and headers once the payload is there. PKT-3: codepoint of a first transmission or
+// of a retransmission. PKT-4: class 0. PKT-5: ACK-request on the last packet of a message, on a
+// tight window and on a retransmission, which has the retransmit flag too.
+// PKT-6: a retransmission goes before a segment that is handed on at the same time. It asks neither
+// window nor replay_store, which has its record, and is given no PSN: its entropy value is new.
 // QP-4: while the peer's number is unknown, R is set and the QP field is this side's own number.
 // Section 12: Ethernet, IPv4, UDP, BTH, METH, RETH, then zeros up to `cfg_data_hdr`.
 //
 // Borders and choices:
 // - A 0-byte packet is a data packet too (`frame_o.data` set): its slot is released as any other's.
 // - The frame is written down (rec_*) before it can leave, so no answer to it can come too early.
+//
+// It is longer than a module should be: new packets and repeated ones each have ports of their own,
+// and the stability of what it asks four partners is asserted.
 
 `include "assert.svh"
 
@@ -26,6 +32,11 @@ module packet_build
   input  logic     hand_valid_i,
   output logic     hand_ready_o,
   input  segment_t hand_i,
+
+  // Packets that go again, from retransmit
+  input  logic     again_valid_i,
+  output logic     again_ready_o,
+  input  segment_t again_i,
 
   // Is the group's window tight?, to window
   output logic   query_valid_o,
@@ -46,32 +57,33 @@ module packet_build
   input  logic build_ready_i,
   output qp_t  build_qp_o,
   output psn_t build_psn_o,
+  output logic build_again_o,             // it was given before
   input  logic build_rsp_valid_i,
   input  qpn_t build_rsp_qpn_i,
   input  logic build_rsp_remote_valid_i,
   input  qpn_t build_rsp_remote_i,
 
   // The packet's record, to replay_store
-  output logic   rec_valid_o,
-  input  logic   rec_ready_i,
-  output qp_t    rec_qp_o,
-  output psn_t   rec_psn_o,
-  output slot_t  rec_slot_o,
-  output len_t   rec_len_o,
-  output logic   rec_last_o,
-  output group_t rec_group_o,
-  output msg_t   rec_msg_o,
+  output logic     rec_valid_o,
+  input  logic     rec_ready_i,
+  output segment_t rec_o,
 
   // Frames, to the data queue
   output logic   frame_valid_o,
   input  logic   frame_ready_i,
   output frame_t frame_o,
 
-  // A packet was built, to the log
+  // A packet was built for the first time, to the log
   output logic built_valid_o,
   output qp_t  built_qp_o,
   output psn_t built_psn_o,
   output logic built_ack_req_o,
+
+  // A frame was made, a first one or not, to replay_store and the log
+  output logic         made_valid_o,
+  output slot_t        made_slot_o,
+  output logic  [15:0] made_port_o,
+  output logic         made_again_o,
 
   // Settings, from csr
   input logic [  31:0] cfg_own_ip_i,
@@ -80,6 +92,8 @@ module packet_build
   input logic [2047:0] cfg_peer_ip_i,
   input logic [   5:0] cfg_dscp0_i,
   input logic [   5:0] cfg_dscp1_i,
+  input logic [   5:0] cfg_dscp2_i,
+  input logic          cfg_distinct_rtx_i,  // retransmissions have a codepoint of their own
   input logic [   1:0] cfg_ecn_i,
   input logic          cfg_trimming_i,
   input logic [   7:0] cfg_ttl_i,
@@ -94,6 +108,7 @@ module packet_build
   typedef struct {
     logic        busy;           // `seg` is in work
     segment_t    seg;
+    logic        rtx;            // it goes again
     logic        query_valid;    // requests that wait to be taken
     logic        data_valid;
     logic        build_valid;
@@ -112,11 +127,16 @@ module packet_build
     qp_t         built_qp;
     psn_t        built_psn;
     logic        built_ack_req;
+    logic        made_valid;
+    slot_t       made_slot;
+    logic [15:0] made_port;
+    logic        made_again;
   } regs_t;
 
   localparam regs_t RESET = '{
       busy: 1'b0,
       seg: segment_t'(0),
+      rtx: 1'b0,
       query_valid: 1'b0,
       data_valid: 1'b0,
       build_valid: 1'b0,
@@ -134,7 +154,11 @@ module packet_build
       built_valid: 1'b0,
       built_qp: '0,
       built_psn: '0,
-      built_ack_req: 1'b0
+      built_ack_req: 1'b0,
+      made_valid: 1'b0,
+      made_slot: '0,
+      made_port: '0,
+      made_again: 1'b0
   };
 
   regs_t regs_d;
@@ -156,7 +180,10 @@ module packet_build
   assign finish = regs_q.busy && regs_q.query_done && regs_q.data_done && regs_q.build_done &&
                   !regs_q.rec_valid && (!regs_q.frame_valid || frame_ready_i);
 
-  assign hand_ready_o = !regs_q.busy || finish;
+  logic free;  // for the next packet
+  assign free = !regs_q.busy || finish;
+  assign again_ready_o = free;
+  assign hand_ready_o = free && !again_valid_i;
   assign query_valid_o = regs_q.query_valid;
   assign query_group_o = regs_q.seg.group;
   assign data_valid_o = regs_q.data_valid;
@@ -164,20 +191,19 @@ module packet_build
   assign build_valid_o = regs_q.build_valid;
   assign build_qp_o = regs_q.seg.qp;
   assign build_psn_o = regs_q.seg.psn;
+  assign build_again_o = regs_q.rtx;
   assign rec_valid_o = regs_q.rec_valid;
-  assign rec_qp_o = regs_q.seg.qp;
-  assign rec_psn_o = regs_q.seg.psn;
-  assign rec_slot_o = regs_q.seg.slot;
-  assign rec_len_o = regs_q.seg.len;
-  assign rec_last_o = regs_q.seg.last;
-  assign rec_group_o = regs_q.seg.group;
-  assign rec_msg_o = regs_q.seg.msg;
+  assign rec_o = regs_q.seg;
   assign frame_valid_o = regs_q.frame_valid;
   assign frame_o = regs_q.frame;
   assign built_valid_o = regs_q.built_valid;
   assign built_qp_o = regs_q.built_qp;
   assign built_psn_o = regs_q.built_psn;
   assign built_ack_req_o = regs_q.built_ack_req;
+  assign made_valid_o = regs_q.made_valid;
+  assign made_slot_o = regs_q.made_slot;
+  assign made_port_o = regs_q.made_port;
+  assign made_again_o = regs_q.made_again;
 
   ////////////////
   // Next state //
@@ -189,7 +215,7 @@ module packet_build
   reth_t        target;
   frame_t       frame;
 
-  assign ack_req = regs_q.seg.last || regs_q.tight;
+  assign ack_req = regs_q.seg.last || regs_q.tight || regs_q.rtx;
 
   always_comb begin
     unique case ({
@@ -201,32 +227,34 @@ module packet_build
       default: opcode = OP_MIDDLE;
     endcase
 
-    base           = base_t'(0);
-    base.dst_mac   = cfg_hop_mac_i;
-    base.src_mac   = cfg_own_mac_i;
-    base.src_ip    = cfg_own_ip_i;
-    base.dst_ip    = cfg_peer_ip_i[{regs_q.seg.dest, 5'd0}+:32];
-    base.dscp      = cfg_trimming_i ? cfg_dscp1_i : cfg_dscp0_i;
-    base.ecn       = cfg_ecn_i;
-    base.ttl       = cfg_ttl_i;
-    base.len       = regs_q.seg.len + len_t'(cfg_wire_overhead_i);
-    base.sport     = regs_q.sport;
-    base.opcode    = opcode;
-    base.qpn       = regs_q.remote_valid ? regs_q.remote : regs_q.own_qpn;
-    base.ack_req   = ack_req;
+    base = base_t'(0);
+    base.dst_mac = cfg_hop_mac_i;
+    base.src_mac = cfg_own_mac_i;
+    base.src_ip = cfg_own_ip_i;
+    base.dst_ip = cfg_peer_ip_i[{regs_q.seg.dest, 5'd0}+:32];
+    base.dscp      = !cfg_trimming_i ? cfg_dscp0_i
+        : regs_q.rtx && cfg_distinct_rtx_i ? cfg_dscp2_i : cfg_dscp1_i;
+    base.rtx = regs_q.rtx;
+    base.ecn = cfg_ecn_i;
+    base.ttl = cfg_ttl_i;
+    base.len = regs_q.seg.len + len_t'(cfg_wire_overhead_i);
+    base.sport = regs_q.sport;
+    base.opcode = opcode;
+    base.qpn = regs_q.remote_valid ? regs_q.remote : regs_q.own_qpn;
+    base.ack_req = ack_req;
     base.by_sender = !regs_q.remote_valid;
-    base.psn       = regs_q.seg.psn;
+    base.psn = regs_q.seg.psn;
 
-    target.raddr   = regs_q.seg.raddr;
-    target.rkey    = regs_q.seg.rkey;
+    target.raddr = regs_q.seg.raddr;
+    target.rkey = regs_q.seg.rkey;
     target.msg_len = regs_q.seg.msg_len;
 
-    frame.hdr      = 832'({reth(target), meth(regs_q.seg.msn), base_header(base)});
-    frame.hdr_len  = cfg_data_hdr_i;
-    frame.len      = base.len;
-    frame.data     = 1'b1;
-    frame.slot     = regs_q.seg.slot;
-    frame.off      = regs_q.seg.laddr[5:0];
+    frame.hdr = 832'({reth(target), meth(regs_q.seg.msn), base_header(base)});
+    frame.hdr_len = cfg_data_hdr_i;
+    frame.len = base.len;
+    frame.data = 1'b1;
+    frame.slot = regs_q.seg.slot;
+    frame.off = regs_q.seg.laddr[5:0];
   end
 
   always_comb begin
@@ -258,8 +286,12 @@ module packet_build
     if (frame_ready_i) begin
       regs_d.frame_valid = 1'b0;
     end
-    regs_d.built_valid = finish;
+    regs_d.built_valid = finish && !regs_q.rtx;
+    regs_d.made_valid  = finish;
     if (finish) begin
+      regs_d.made_slot     = regs_q.seg.slot;
+      regs_d.made_port     = regs_q.sport;
+      regs_d.made_again    = regs_q.rtx;
       regs_d.busy          = 1'b0;
       regs_d.frame_valid   = 1'b1;
       regs_d.frame         = frame;
@@ -268,15 +300,17 @@ module packet_build
       regs_d.built_ack_req = ack_req;
     end
 
-    // The next segment.
-    if (hand_valid_i && hand_ready_o) begin
+    // The next packet.
+    if (free && (again_valid_i || hand_valid_i)) begin
       regs_d.busy        = 1'b1;
-      regs_d.seg         = hand_i;
-      regs_d.query_valid = 1'b1;
+      regs_d.rtx         = again_valid_i;
+      regs_d.seg         = again_valid_i ? again_i : hand_i;
+      regs_d.query_valid = !again_valid_i;
       regs_d.data_valid  = 1'b1;
       regs_d.build_valid = 1'b1;
-      regs_d.rec_valid   = 1'b1;
-      regs_d.query_done  = 1'b0;
+      regs_d.rec_valid   = !again_valid_i;
+      regs_d.query_done  = again_valid_i;
+      regs_d.tight       = 1'b0;
       regs_d.data_done   = 1'b0;
       regs_d.build_done  = 1'b0;
     end
@@ -290,11 +324,10 @@ module packet_build
   `ASSERT(QueryWaits_A, query_valid_o && !query_ready_i |=> query_valid_o && $stable(query_group_o))
   `ASSERT(DataWaits_A, data_valid_o && !data_ready_i |=> data_valid_o && $stable(data_dest_o))
   `ASSERT(BuildWaits_A, build_valid_o && !build_ready_i |=> build_valid_o && $stable(build_psn_o))
-  `ASSERT(RecWaits_A, rec_valid_o && !rec_ready_i |=> rec_valid_o && $stable(rec_psn_o) && $stable
-                      (rec_slot_o) && $stable(rec_len_o) && $stable(rec_msg_o))
+  `ASSERT(RecWaits_A, rec_valid_o && !rec_ready_i |=> rec_valid_o && $stable(rec_o))
   `ASSERT(FrameWaits_A, frame_valid_o && !frame_ready_i |=> frame_valid_o && $stable(frame_o))
 
   // A packet is logged as its frame goes out.
-  `ASSERT(BuiltWithFrame_A, built_valid_o |-> frame_valid_o)
+  `ASSERT(BuiltWithFrame_A, built_valid_o |-> frame_valid_o && made_valid_o)
 
 endmodule

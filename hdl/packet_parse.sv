@@ -10,7 +10,7 @@
 // - EtherType 0x8808 wants PFC's address, opcode 0x0101 (else Opcode) and 64 B (else Length);
 //   EtherType 0x0800 wants this NIC's address. Any other pair is Mac.
 // - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
-//   mean nothing on a control opcode.
+//   mean nothing on a control opcode. Where the two are one number it is that of trimmed.
 // - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B, the ACK
 //   cfg_ack_extra bytes more.
 // - With cfg_icrc every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
@@ -231,6 +231,7 @@ module packet_parse
   always_comb begin
     parsed           = parsed_t'(0);
     parsed.kind      = kind;
+    parsed.last_hop  = kind == KindTrimmed && dscp != cfg_dscp4_i;
     parsed.src_ip    = num32(frame_hdr_i[8*26+:32]);
     parsed.sport     = num16(frame_hdr_i[8*34+:16]);
     parsed.ce        = frame_hdr_i[8*15+:2] == 2'b11;

@@ -1,20 +1,22 @@
 // Port, receive side: checks frames and cuts their payload into words of 64 B.
 //
-// Twin of rtl-model/src/port_rx.rs. RX-1 (FCS, length), PKT-1 (ICRC). Latency 2 clocks from a beat to its first
-// word, and from a frame's last beat to its frame event when no word waits; one word a clock. The
-// frame event comes with the frame's last word, at most one a clock. Frames at up to 496 Gbps are
-// sustained at every size, single-beat ones one a clock.
+// Twin of rtl-model/src/port_rx.rs. RX-1 (FCS, length), PKT-1 (ICRC). Latency 2 clocks from a beat
+// to its first word, and from a frame's last beat to its frame event when no word waits; one word
+// a clock. The frame event comes with the frame's last word, at most one a clock. Frames at up to
+// 496 Gbps are sustained at every size, single-beat ones one a clock.
 //
 // A queue of four beats stands between arrival, where the FCS is checked, and read-out, which puts
 // the frame's bytes from `cfg_data_hdr` on into words: none from a frame's first beat unless it is
 // also the last, two from each other full beat, up to three from the last one. A first beat takes
 // no clock of its own behind a last one. The last word's bytes past the payload are zero.
 //
-// With cfg_icrc the last 8 B are no payload: an ICRC, which is checked, and the FCS. Frames that have
-// none (PFC's, trimmed ones) are too short to have payload. A frame below 58 B has no right ICRC.
+// With cfg_icrc the last 8 B are no payload: an ICRC, which is checked, and the FCS. Frames that
+// have none (PFC's, trimmed ones) are too short to have payload. A frame below 58 B has no right
+// ICRC.
 //
-// Borders: frames of cfg_data_hdr + 4 (+ 8) and one byte more; FCS split over two beats; 1, 2 and 3 words
-// from a last beat; payload a multiple of 64; 8,192 B of payload and more; length at its limit.
+// Borders: frames of cfg_data_hdr + 4 (+ 8) and one byte more; FCS split over two beats; 1, 2 and
+// 3 words from a last beat; payload a multiple of 64; 8,192 B of payload and more; length at its
+// limit.
 //
 // Whatever arrives: beats before a first one are passed over. A first beat inside a frame ends that
 // frame, with a bad FCS. So does an empty last beat; a beat that is not full though not the last
@@ -22,7 +24,8 @@
 // a time than a link brings are lost, with the rest of their frame. More than 128 bytes count as
 // 128. `frame_words` counts the words that came.
 //
-// It is longer than a module should be: read-out of one frame and arrival of the next share a queue.
+// It is longer than a module should be: read-out of one frame and arrival of the next share a
+// queue.
 
 `include "assert.svh"
 

@@ -14,9 +14,10 @@
 // With cfg_icrc an IPv4 frame has an ICRC before its FCS, made in the join stage; any other frame,
 // PFC's above all, has none.
 //
-// Borders: no payload; FCS over two beats (frame of 128 n + 1 … 3 B) or alone in the last one
-// (128 n + 4 B), and so for the ICRC (128 n + 5 … 8 B); off 0 and 63; off - hdr_len either side of -64 (which bank comes first); 8,192 B
-// of payload; frames back to back with one clock between start and end.
+// Borders: no payload; FCS over two beats (frame of 128 n + 1 … 3 B) or alone in the last one (128
+// n + 4 B), and so for the ICRC (128 n + 5 … 8 B); off 0 and 63; off - hdr_len either side of -64
+// (which bank comes first); 8,192 B of payload; frames back to back with one clock between start
+// and end.
 //
 // Choices: a frame with payload has hdr_len > off (every data header is longer than a word). What
 // follows the header of a frame without `data` is zero. `wire_back` is zero on all but last beats.

@@ -59,6 +59,7 @@ module qp_table
   output logic build_ready_o,
   input  qp_t  build_qp_i,
   input  psn_t build_psn_i,
+  input  logic build_again_i,             // it was given before
   output logic build_rsp_valid_o,
   output qpn_t build_rsp_qpn_o,
   output logic build_rsp_remote_valid_o,
@@ -352,7 +353,9 @@ module qp_table
         regs_d.build_rsp_valid = 1'b1;
         regs_d.build_rsp       = {ctx.gen, slot, ctx.remote_valid, ctx.remote};
         ctx_we_o               = 1'b1;
-        after.given            = build_psn_i + 24'd1;
+        if (!build_again_i) begin
+          after.given = build_psn_i + 24'd1;
+        end
       end
       // Counts a message that has completed.
       Done: begin

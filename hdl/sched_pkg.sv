@@ -27,11 +27,18 @@ package sched_pkg;
     msg_t        next;
   } smsg_t;
 
-  // A group: the QP last served, and a bit for each QP with data and its PSN window open.
+  // A group: the QP last served, a bit for each QP with data and its PSN window open, and one for
+  // each QP with a packet that waits to go again.
   typedef struct packed {
     qp_t          last;
     logic [255:0] qps;
+    logic [255:0] rtx;
   } work_t;
+
+  // SCH-2: some QP of a group has work.
+  function automatic logic any_work(work_t work);
+    return (work.qps | work.rtx) != '0;
+  endfunction
 
   // A QP of a group in its turn.
   typedef struct packed {
@@ -62,16 +69,18 @@ package sched_pkg;
   function automatic choice_t choose(work_t work, qp_t from, logic wrapped);
     logic [255:0] above;  // QPs above `from`
     logic [255:0] upto;  // QPs up to the one last served
+    logic [255:0] able;  // QPs with work
+    able = work.qps | work.rtx;
     above = {256{1'b1}} << from << 1;
     upto = ~({256{1'b1}} << work.last << 1);
-    choose.wrapped = wrapped || (work.qps & above) == '0;
+    choose.wrapped = wrapped || (able & above) == '0;
     if (wrapped) begin
       above &= upto;
     end else if (choose.wrapped) begin
       above = upto;
     end
-    choose.any = (work.qps & above) != '0;
-    choose.qp  = lowest(work.qps & above);
+    choose.any = (able & above) != '0;
+    choose.qp  = lowest(able & above);
   endfunction
 
   // SEG-2: fewer than `range` packets lie beyond the cumulative PSN.

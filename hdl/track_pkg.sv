@@ -8,6 +8,7 @@ package track_pkg;
 
   localparam len_t COUNT_LEAST = 14'd1024;  // what a packet counts at least (SACK-1)
   localparam logic [14:0] COUNT_PASS = 15'd4095;  // a count over it draws a SACK
+  localparam logic [10:0] WAITING_MOST = 11'd1024;  // control frames that wait (SACK-6)
 
   // A sender's slot: its receiver side, or its last life.
   typedef struct packed {
@@ -27,7 +28,17 @@ package track_pkg;
     logic [11:0] count;       // since the last SACK
     bytes_t      rcvd;        // nominal bytes
     logic [23:0] msn;         // messages completed in order
+    logic [10:0] held;        // PSNs held out of order
+    psn_t        walk;        // where the next report starts (SACK-3)
+    logic        asked;       // an ACK-request packet came over a gap (SACK-1)
+    logic [14:0] ooo;         // PSNs that came out of order
   } side_t;
+
+  // A last packet that is held: what its RECV_COMPLETE will say.
+  typedef struct packed {
+    logic [15:0] msn;
+    logic [31:0] msg_len;
+  } end_t;
 
   // QP-4: a side as it is created.
   function automatic side_t new_side(logic [15:0] generation, dest_t dest, qpn_t sender_qpn,
@@ -39,6 +50,7 @@ package track_pkg;
     s.dest       = dest;
     s.sender_qpn = sender_qpn;
     s.expected   = initial_psn;
+    s.walk       = initial_psn;
     return s;
   endfunction
 
@@ -47,12 +59,19 @@ package track_pkg;
     return 15'(count) + 15'(len < COUNT_LEAST ? COUNT_LEAST : len);
   endfunction
 
+  // RX-7: the side after a packet that is new.
+  function automatic side_t received(side_t side, len_t len, logic [6:0] overhead);
+    side_t s;
+    s      = side;
+    s.rcvd = side.rcvd + bytes_t'(len) + bytes_t'(overhead);
+    return s;
+  endfunction
+
   // RX-7: the side after a packet in order.
   function automatic side_t advanced(side_t side, len_t len, logic [6:0] overhead, logic last);
     side_t s;
-    s          = side;
+    s          = received(side, len, overhead);
     s.expected = side.expected + 24'd1;
-    s.rcvd     = side.rcvd + bytes_t'(len) + bytes_t'(overhead);
     s.msn      = side.msn + 24'(last);
     return s;
   endfunction

@@ -1,13 +1,13 @@
 // Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //
 // Twin of rtl-model/src/tx_scheduler.rs. One thing at a time, in this order (section 16): an ack, a
-// drop, a post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7
-// clocks after it began, in the clock in which the next one may begin; 2 more for each QP passed
-// over for tags, more while `window` serves others. An ack takes 2 clocks and a post 3, each 3 more
-// where its group may join the list. sched_pkg has the words of its memories and what is done to
-// them. It is longer than a module should be: turns, posts and acknowledgements share three
-// memories and the list, and a list of its own would cost a clock a turn and miss the end of a
-// pass.
+// drop, a packet that waits, a post, a starved group that rejoins, a turn. A turn takes 7 clocks:
+// `seg` is valid 7 clocks after it began, in the clock in which the next one may begin; 2 more for
+// each QP passed over for tags, more while `window` serves others. An ack takes 2 clocks and a post
+// 3, each 3 more where its group may join the list. sched_pkg has the words of its memories and
+// what is done to them. It is longer than a module should be: turns, posts and acknowledgements
+// share three memories and the list, and a list of its own would cost a clock a turn and miss the
+// end of a pass.
 // SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its PSN
 // window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at once:
 // the try commits if the pool has room; if not, a shut window still makes the group leave, and an
@@ -19,6 +19,11 @@
 // group that rejoins, unless the pool stopped the last one. A post or an ack takes its group from
 // the starved ones to the list, as it may have 0 bytes to send. CC-1's initial window: `window`.
 // QP-6: a drop forgets the queue of its QP and is an ack in all else.
+// RTX-1, SCH-3: the turn of a QP with a packet that waits asks retransmit for it (2 clocks and what
+// the answer takes), tries window and pool as for new data, needs neither slot nor tags nor PSN
+// room, and ends there with `end`, taken or not. Nothing to offer is no turn: the QP's bit goes.
+// SCH-4, SCH-5: a group in which such a QP is left goes to the head, joining too. SEG-5: without a
+// slot the QPs with data are passed over only where another has a packet that waits.
 // Borders: message lengths 0, 1, MSS - 1, MSS, MSS + 1, 2^31 - 1; MSS 1 to 8,192; PSN 0xffffff to
 // 0; `next - cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size fits;
 // tags 2 and 3; one group on the list; an ack 0 or 0x800000 ahead of `cum` changes no PSN.
@@ -71,6 +76,22 @@ module tx_scheduler
   output logic   drop_ready_o,
   input  qp_t    drop_qp_i,
   input  group_t drop_group_i,
+
+  // QPs with a packet that waits to go again, and their turns, retransmit
+  input  logic   wait_valid_i,
+  output logic   wait_ready_o,
+  input  qp_t    wait_qp_i,
+  input  group_t wait_group_i,
+  output logic   ask_valid_o,
+  input  logic   ask_ready_i,
+  output qp_t    ask_qp_o,
+  output psn_t   ask_from_o,
+  input  logic   offer_valid_i,
+  input  logic   offer_hit_i,
+  input  len_t   offer_len_i,    // stays until the end of the turn
+  input  logic   offer_more_i,   // so does this
+  output logic   end_valid_o,
+  output logic   end_take_o,
 
   // Gate 2, window
   output logic   try_valid_o,
@@ -151,6 +172,9 @@ module tx_scheduler
     PostLink,    // has the tail of its queue, links the message to it
     AckCtx,      // has the QP's context
     DropCtx,     // has the QP's context
+    WaitCtx,     // has the group's word
+    Ask,         // asks retransmit for a packet, and waits for it
+    AskWindow,   // waits for the window, then sends it again, leaves or stops
     JoinWindow   // waits for the window, then the group joins
   } state_e;
 
@@ -170,6 +194,12 @@ module tx_scheduler
     qp_t            qp;           // chosen in this turn
     logic           wrapped;      // it is not above the QP last served
     logic           again;        // another was passed over before it
+    logic           slotless;     // for want of a slot
+    logic           front;        // the group that is to join goes to the head
+    logic           ask_valid;
+    psn_t           ask_from;
+    logic           end_valid;
+    logic           end_take;
     logic           try_valid;
     group_t         try_group;
     len_t           try_bytes;
@@ -221,6 +251,12 @@ module tx_scheduler
   assign post_ready_o  = regs_q.state == PostLink;
   assign ack_ready_o   = regs_q.state == AckCtx;
   assign drop_ready_o  = regs_q.state == DropCtx;
+  assign wait_ready_o  = regs_q.state == WaitCtx;
+  assign ask_valid_o   = regs_q.ask_valid;
+  assign ask_qp_o      = regs_q.qp;
+  assign ask_from_o    = regs_q.ask_from;
+  assign end_valid_o   = regs_q.end_valid;
+  assign end_take_o    = regs_q.end_take;
 
   // The group at work and its word.
   group_t group;
@@ -230,14 +266,18 @@ module tx_scheduler
       PostCtx, PostLink: group = post_group_i;
       AckCtx: group = ack_group_i;
       DropCtx: group = drop_group_i;
+      WaitCtx: group = wait_group_i;
       Idle: begin
         group = ack_valid_i ? ack_group_i : drop_valid_i ? drop_group_i
-            : post_valid_i ? post_group_i : regs_q.head;
+            : wait_valid_i ? wait_group_i : post_valid_i ? post_group_i : regs_q.head;
       end
       default: group = regs_q.head;
     endcase
-    work = regs_q.known[group[QB-1:0]] ? work_rdata_i : {8'hff, 256'd0};
+    work = regs_q.known[group[QB-1:0]] ? work_rdata_i : {8'hff, 512'd0};
   end
+
+  logic asks;  // the turn is that of a packet that goes again
+  assign asks = regs_q.state inside {Ask, AskWindow};
 
   // The next segment of the QP whose context and message have been read (SEG-1).
   logic [31:0] left;
@@ -248,13 +288,19 @@ module tx_scheduler
   assign left = smsg_rdata_i.len - qctx_rdata_i.sent;
   assign last = left <= 32'(cfg_mss_i);
   assign len  = last ? left[13:0] : cfg_mss_i;
-  assign size = len + 14'(cfg_wire_overhead_i);
+  assign size = (asks ? offer_len_i : len) + 14'(cfg_wire_overhead_i);
   assign fits = egress_free_i >= 32'(size);
 
   logic    issue;  // SEG-5: the segment passes all gates
   choice_t choice;
   qp_t     from;  // a turn goes to the QP after it
-  assign issue = regs_q.state == TurnWindow && try_rsp_valid_i && try_rsp_ok_i && regs_q.try_commit;
+  logic    passes;  // the window is open, and its bytes have entered flight
+  logic    resend;  // a packet goes again
+  logic    misses;  // there is none
+  assign passes = try_rsp_valid_i && try_rsp_ok_i && regs_q.try_commit;
+  assign issue = regs_q.state == TurnWindow && passes;
+  assign resend = regs_q.state == AskWindow && passes;
+  assign misses = regs_q.state == Ask && offer_valid_i && !offer_hit_i;
   assign from = regs_q.again ? regs_q.qp : work.last;
   assign choice = regs_q.state == Pick ? choose(work, from, regs_q.wrapped) : '0;
   assign slot_ready_o = issue;
@@ -283,11 +329,21 @@ module tx_scheduler
   logic write;  // of a context and a group's word
   qp_t  qp;
   assign write = issue || regs_q.state inside {PostLink, AckCtx, DropCtx};
-  assign qp    = issue ? regs_q.qp : regs_q.state == AckCtx ? ack_qp_i
-      : regs_q.state == DropCtx ? drop_qp_i : post_qp_i;
+  always_comb begin
+    unique case (regs_q.state)
+      PostLink: qp = post_qp_i;
+      AckCtx:   qp = ack_qp_i;
+      DropCtx:  qp = drop_qp_i;
+      WaitCtx:  qp = wait_qp_i;
+      default:  qp = regs_q.qp;
+    endcase
+  end
 
   logic asked;  // by ack, drop or post
-  assign asked = ack_valid_i || drop_valid_i || post_valid_i;
+  assign asked = ack_valid_i || drop_valid_i || (post_valid_i && !wait_valid_i);
+
+  logic marks;  // a group's word alone
+  assign marks = regs_q.state == WaitCtx || resend || misses;
 
   always_comb begin
     qctx_we_o    = write;
@@ -300,17 +356,23 @@ module tx_scheduler
           : drop_valid_i ? 32'(drop_qp_i) : 32'(post_qp_i);
     end
 
-    work_we_o    = write;
-    work_waddr_o = write ? 32'(group) : '0;
+    work_we_o    = write || marks;
+    work_waddr_o = work_we_o ? 32'(group) : '0;
     work_wdata_o = '0;
-    if (write) begin
-      work_wdata_o         = work;
-      work_wdata_o.qps[qp] = ready;
-      if (issue) begin
+    if (work_we_o) begin
+      work_wdata_o = work;
+      if (write) begin
+        work_wdata_o.qps[qp] = ready;
+      end
+      if (marks || regs_q.state == DropCtx) begin
+        work_wdata_o.rtx[qp] = regs_q.state == WaitCtx || (resend && offer_more_i);
+      end
+      if (issue || resend) begin
         work_wdata_o.last = qp;
       end
     end
-    work_re_o    = regs_q.state == Idle && (asked || (regs_q.passing && regs_q.count != '0));
+    work_re_o    = regs_q.state == Idle
+        && (asked || wait_valid_i || (regs_q.passing && regs_q.count != '0));
     work_raddr_o = work_re_o ? 32'(group) : '0;
 
     smsg_we_o = 1'b0;
@@ -352,6 +414,7 @@ module tx_scheduler
   logic   pop;  // the head leaves the list
   logic   starve;  // into the starved ones
   logic   push;  // `joins` goes to the tail
+  logic   front;  // no, to the head
   group_t joins;
   logic   begins;  // a pass
 
@@ -360,27 +423,33 @@ module tx_scheduler
     pop = 1'b0;
     starve = 1'b0;
     push = 1'b0;
+    front = 1'b0;
     joins = regs_q.head;
     begins             = ring_i || regs_q.bells[14] || (ack_ready_o && ack_valid_i)
-        || (drop_ready_o && drop_valid_i);
+        || (drop_ready_o && drop_valid_i) || wait_ready_o;
 
     regs_d.bells = {regs_q.bells[13:0], half_valid_i && regs_q.armed};
     regs_d.armed = regs_q.armed && !half_valid_i;
     regs_d.try_valid = regs_q.try_valid && !try_ready_i;
     regs_d.seg_valid = regs_q.seg_valid && !seg_ready_i;
     regs_d.sent_valid = regs_q.sent_valid && !sent_ready_i;
-    regs_d.resv_valid = issue;
+    regs_d.resv_valid = issue || resend;
+    regs_d.ask_valid = regs_q.ask_valid && !ask_ready_i;
+    regs_d.end_valid = 1'b0;
     regs_d.stall_slots = 1'b0;
     regs_d.stall_tags = 1'b0;
 
     unique case (regs_q.state)
       Idle: begin
-        regs_d.again   = 1'b0;
+        regs_d.again = 1'b0;
         regs_d.wrapped = 1'b0;
+        regs_d.slotless = 1'b0;
         if (ack_valid_i) begin
           regs_d.state = AckCtx;
         end else if (drop_valid_i) begin
           regs_d.state = DropCtx;
+        end else if (wait_valid_i) begin
+          regs_d.state = WaitCtx;
         end else if (post_valid_i) begin
           regs_d.state = PostCtx;
         end else if (room && regs_q.starved != '0) begin
@@ -400,17 +469,29 @@ module tx_scheduler
         if (choice.any) begin
           regs_d.state = Fetch;
         end else begin
-          pop               = 1'b1;
-          starve            = regs_q.again;
-          regs_d.stall_tags = regs_q.again;
-          regs_d.state      = Idle;
+          pop                = 1'b1;
+          starve             = regs_q.again;
+          regs_d.stall_tags  = regs_q.again && !regs_q.slotless;
+          regs_d.stall_slots = regs_q.slotless;
+          regs_d.state       = Idle;
         end
       end
 
-      Fetch: regs_d.state = Judge;
+      Fetch: begin
+        regs_d.state = Judge;
+        if (work.rtx[regs_q.qp]) begin
+          regs_d.ask_valid = 1'b1;
+          regs_d.ask_from  = was.cum + 24'd1;
+          regs_d.state     = Ask;
+        end
+      end
 
       Judge: begin
-        if (!slot_valid_i) begin
+        if (!slot_valid_i && work.rtx != '0) begin
+          regs_d.again    = 1'b1;
+          regs_d.slotless = 1'b1;
+          regs_d.state    = Pick;
+        end else if (!slot_valid_i) begin
           pop                = 1'b1;
           starve             = 1'b1;
           regs_d.stall_slots = 1'b1;
@@ -433,8 +514,9 @@ module tx_scheduler
           if (!try_rsp_ok_i) begin
             pop = 1'b1;
           end else if (regs_q.try_commit) begin
-            pop  = 1'b1;
-            push = work_wdata_o.qps != '0;
+            pop   = 1'b1;
+            push  = any_work(work_wdata_o);
+            front = work_wdata_o.rtx != '0;
           end else if (fits) begin  // the pool has drained meanwhile
             regs_d.try_valid  = 1'b1;
             regs_d.try_commit = 1'b1;
@@ -447,18 +529,56 @@ module tx_scheduler
         end
       end
 
+      Ask: begin
+        if (misses) begin
+          regs_d.state = Idle;
+        end else if (offer_valid_i) begin
+          regs_d.try_valid  = 1'b1;
+          regs_d.try_group  = group;
+          regs_d.try_bytes  = offer_len_i + 14'(cfg_nominal_overhead_i);
+          regs_d.try_commit = fits;
+          regs_d.state      = AskWindow;
+        end
+      end
+
+      AskWindow: begin
+        if (try_rsp_valid_i) begin
+          regs_d.state     = Idle;
+          regs_d.end_valid = 1'b1;
+          regs_d.end_take  = resend;
+          if (resend) begin
+            pop   = 1'b1;
+            push  = any_work(work_wdata_o);
+            front = work_wdata_o.rtx != '0;
+          end else if (!try_rsp_ok_i) begin
+            pop = 1'b1;
+          end else if (fits) begin  // the pool has drained meanwhile
+            regs_d.end_valid  = 1'b0;
+            regs_d.end_take   = regs_q.end_take;
+            regs_d.try_valid  = 1'b1;
+            regs_d.try_commit = 1'b1;
+            regs_d.state      = AskWindow;
+          end else begin
+            regs_d.passing = 1'b0;
+            regs_d.stopped = 1'b1;
+            regs_d.armed   = 1'b1;
+          end
+        end
+      end
+
       PostCtx: regs_d.state = PostLink;
 
-      PostLink, AckCtx, DropCtx: begin
+      PostLink, AckCtx, DropCtx, WaitCtx: begin
         regs_d.state = Idle;
-        if (work_wdata_o.qps != '0 && !regs_q.on_list[group[QB-1:0]]) begin
+        regs_d.front = work_wdata_o.rtx != '0;
+        if (any_work(work_wdata_o) && !regs_q.on_list[group[QB-1:0]]) begin
           regs_d.try_valid  = 1'b1;
           regs_d.try_group  = group;
           regs_d.try_bytes  = '0;
           regs_d.try_commit = 1'b0;
           regs_d.state      = JoinWindow;
         end
-        if (regs_q.state == PostLink) begin
+        if (regs_q.state inside {PostLink, WaitCtx}) begin
           regs_d.known[group[QB-1:0]] = 1'b1;
         end
       end
@@ -466,14 +586,17 @@ module tx_scheduler
       default: begin  // JoinWindow
         if (try_rsp_valid_i) begin
           push         = try_rsp_ok_i;
+          front        = regs_q.front;
           joins        = regs_q.try_group;
           regs_d.state = Idle;
         end
       end
     endcase
 
-    if (issue) begin
+    if (issue || resend) begin
       regs_d.resv_bytes = size;
+    end
+    if (issue) begin
       regs_d.seg_valid = 1'b1;
       regs_d.seg = '{
           qp: regs_q.qp,
@@ -508,10 +631,14 @@ module tx_scheduler
     if (push) begin
       if (regs_d.count == '0) begin
         regs_d.head = joins;
+        regs_d.tail = joins;
+      end else if (front) begin
+        regs_d.next[joins[QB-1:0]] = regs_d.head;
+        regs_d.head                = joins;
       end else begin
         regs_d.next[regs_q.tail[QB-1:0]] = joins;
+        regs_d.tail                      = joins;
       end
-      regs_d.tail                   = joins;
       regs_d.count                  = regs_d.count + 9'd1;
       regs_d.on_list[joins[QB-1:0]] = 1'b1;
       regs_d.starved[joins[QB-1:0]] = 1'b0;
@@ -533,6 +660,8 @@ module tx_scheduler
   `ASSERT(SegWaits_A, seg_valid_o && !seg_ready_i |=> seg_valid_o && $stable(seg_o))
   `ASSERT(SentWaits_A, sent_valid_o && !sent_ready_i |=> sent_valid_o && $stable
                        ({sent_qp_o, sent_msg_o, sent_psn_o}))
+  `ASSERT(AskWaits_A, ask_valid_o && !ask_ready_i |=> ask_valid_o && $stable({ask_qp_o, ask_from_o}
+                                                                                ))
   // SEG-2, SEG-4: the gates hold at the issue.
   `ASSERT(PsnOpen_A, issue |-> psn_open(qctx_rdata_i.next, qctx_rdata_i.cum, cfg_range_i))
   `ASSERT(Fits_A, issue |-> fits && slot_valid_i)

@@ -5,14 +5,19 @@ use std::collections::VecDeque;
 
 use etherparse::{NetHeaders, PacketHeaders, PayloadSlice, TransportHeader};
 use rtl_model::ack_build::{Inputs, Regs};
-use rtl_model::types::{Answer, Frame, Psn, Qpn};
+use rtl_model::types::{Answer, Frame, Nack, Psn, Qpn};
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
-/// `mrc.sack_wire` and `mrc.cum_ack_wire`.
+/// `mrc.sack_wire`, `mrc.cum_ack_wire` and `mrc.nack_wire`.
 const SACK_WIRE: u16 = 94;
 const ACK_WIRE: u16 = 62;
-/// Room in the control pool around the two sizes.
-const ROOM: [u32; 13] = [0, 61, 62, 63, 65, 66, 77, 78, 81, 93, 94, 98, 156];
+const NACK_WIRE: u16 = 78;
+/// Opcodes.
+const SACK: u8 = 0xdc;
+const ACK: u8 = 0xd1;
+const NACK: u8 = 0xdd;
+/// Room in the control pool around the three sizes.
+const ROOM: [u32; 15] = [0, 61, 62, 63, 65, 66, 77, 78, 81, 82, 93, 94, 97, 98, 156];
 /// The drawing PSN, from the cumulative one: the ends of 16 bits, and of 24.
 const OFFSETS: [u32; 10] =
     [0, 1, 0xff_ffff, 0xff_fffe, 1024, 0x7fff, 0xff_8000, 0xff_7fff, 0x80_0000, 0x80_0001];
@@ -84,20 +89,65 @@ fn sack_then_ack() -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// NAK-1, PTH-2: bytes of the three NACKs and of a probe's answer.
+#[test]
+fn nacks_and_a_probes_answer() -> Result<(), Mismatch> {
+    let mut pair =
+        Lockstep::<Regs>::new("ack_build", &Sizes::DEFAULT, Start::Random(2)).expect("builds");
+    for row in Table::read("ack_build/nacks_and_a_probes_answer.txt") {
+        let nack = match row.text("code") {
+            "01" => Nack::Trimmed,
+            "02" => Nack::LastHop,
+            "0b" => Nack::Range,
+            _ => Nack::None,
+        };
+        let probe = nack == Nack::None;
+        let answer = Answer {
+            probe,
+            nack,
+            sack: probe,
+            dst_ip: 0x0a00_0002,
+            sender_qpn: Qpn(0x0a_0b0c),
+            own_qpn: Qpn(0x01_0203),
+            cum: Psn(0x00_0001),
+            drew: Psn(row.hex("drew") as u32),
+            sack_offset: 1,
+            rcvd: 0x411,
+            entropy: 0x145,
+            rtx: row.bit("rtx"),
+            ..Answer::default()
+        };
+        let mut i = Inputs { answer_valid: true, answer, frame_ready: true, ..levels() };
+        i.ctl_free = row.dec("free") as u32;
+        pair.clock(&i)?;
+        let out = pair.clock(&i)?;
+        row.expect("len", if out.frame_valid { out.frame.len } else { 0 });
+        if out.frame_valid {
+            assert_eq!(header(&out.frame), row.bytes("hdr"), "row in line {}", row.line());
+            pair.clock(&levels())?;
+        }
+    }
+    Ok(())
+}
+
 /// A big-endian number in a run of bytes.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b))
 }
 
-/// What a SACK or an ACK says, read by etherparse down to UDP and by place below.
-fn read(frame: &Frame, answer: &Answer, sack: bool, port: u16, i: &Inputs) {
+/// What a SACK, an ACK or a NACK says, read by etherparse down to UDP and by place below.
+fn read(frame: &Frame, answer: &Answer, opcode: u8, port: u16, i: &Inputs) {
     let mut bytes = header(frame);
     bytes.extend([0; 4]); // the FCS that the port adds
     let icrc = if i.cfg_icrc { 4 } else { 0 };
     bytes.extend(vec![0; icrc]); // and the ICRC
     assert_eq!(bytes.len(), usize::from(frame.len));
-    let ack_wire = ACK_WIRE + u16::from(i.cfg_ack_extra);
-    assert_eq!(frame.len, if sack { SACK_WIRE } else { ack_wire } + icrc as u16);
+    let wire = match opcode {
+        SACK => SACK_WIRE,
+        ACK => ACK_WIRE + u16::from(i.cfg_ack_extra),
+        _ => NACK_WIRE,
+    };
+    assert_eq!(frame.len, wire + icrc as u16);
     assert!(!frame.data, "no payload follows");
 
     let packet = PacketHeaders::from_ethernet_slice(&bytes).expect("a packet");
@@ -116,39 +166,66 @@ fn read(frame: &Frame, answer: &Answer, sack: bool, port: u16, i: &Inputs) {
     assert!(ip.dont_fragment && !ip.more_fragments);
     let Some(TransportHeader::Udp(udp)) = packet.transport else { panic!("UDP") };
     assert_eq!((udp.destination_port, udp.checksum), (4791, 0));
-    assert_eq!(udp.source_port, if sack { answer.entropy } else { port });
+    assert_eq!(udp.source_port, if opcode == ACK { port } else { answer.entropy });
     assert_eq!(udp.length, frame.len - 38);
 
     let PayloadSlice::Udp(body) = packet.payload else { panic!("a payload") };
-    assert_eq!(body[0], if sack { 0xdc } else { 0xd1 });
+    assert_eq!(body[0], opcode);
     assert_eq!(number(&body[1..5]), 0x00ff_ff00);
     assert_eq!(number(&body[5..8]), u64::from(answer.sender_qpn.0));
-    assert_eq!(body[8], u8::from(sack && answer.rtx) << 5);
-    assert_eq!(number(&body[9..12]), u64::from(answer.cum.0));
-    if !sack {
-        assert_eq!(number(&body[12..16]), 0x1f00_0000 | u64::from(answer.msn));
-        assert_eq!(
-            body[16..],
-            vec![0; usize::from(i.cfg_ack_extra) + icrc],
-            "section 0: zeros in uet"
-        );
-        return;
+    assert_eq!(body[8], u8::from(opcode != ACK && answer.rtx) << 5);
+    let psn = if opcode == NACK { answer.drew } else { answer.cum };
+    assert_eq!(number(&body[9..12]), u64::from(psn.0));
+    match opcode {
+        SACK => read_sack(&body[12..], answer, i),
+        ACK => {
+            assert_eq!(number(&body[12..16]), 0x1f00_0000 | u64::from(answer.msn));
+            let zeros = vec![0; usize::from(i.cfg_ack_extra) + icrc];
+            assert_eq!(body[16..], zeros, "section 0: zeros in uet");
+        }
+        _ => read_nack(&body[12..], answer),
     }
-    let seth = &body[12..40];
+}
+
+/// The QP numbers of SETH and NETH.
+fn numbers(header: &[u8], answer: &Answer) {
+    let receiver = number(&header[8..10]) | u64::from(header[12]) << 16;
+    assert_eq!(receiver, u64::from(answer.own_qpn.0));
+    assert_eq!(number(&header[10..12]), u64::from(answer.sender_qpn.0 & 0xffff));
+    assert_eq!(number(&header[4..8]), u64::from(answer.entropy));
+}
+
+/// NAK-1.
+fn read_nack(neth: &[u8], answer: &Answer) {
+    let code = match answer.nack {
+        Nack::Trimmed => 1,
+        Nack::LastHop => 2,
+        _ => 0x0b,
+    };
+    assert_eq!(neth[..4], [0x20, 0, code, 0]);
+    numbers(neth, answer);
+    assert_eq!(number(&neth[13..16]), u64::from(answer.drew.0));
+    assert_eq!(neth[16..20], [0x20, 0, 0, 0]);
+}
+
+/// SACK-2, PTH-2.
+fn read_sack(body: &[u8], answer: &Answer, i: &Inputs) {
+    let seth = &body[..28];
     let offset = i16::from_be_bytes([seth[2], seth[3]]);
     let drew = i64::from(answer.cum.0) + i64::from(offset);
     let far = (i64::from(answer.drew.0) - drew).rem_euclid(1 << 24);
-    assert!(far == 0 || offset == i16::MIN, "the drawing PSN, or the lowest offset");
-    assert_eq!(seth[..2], [0x10, u8::from(answer.ce) << 5]);
-    assert_eq!(number(&seth[4..8]), u64::from(answer.entropy));
-    let receiver = number(&seth[8..10]) | u64::from(seth[12]) << 16;
-    assert_eq!(receiver, u64::from(answer.own_qpn.0));
-    assert_eq!(number(&seth[10..12]), u64::from(answer.sender_qpn.0 & 0xffff));
+    if answer.probe {
+        assert_eq!(number(&seth[2..4]), u64::from(answer.drew.0 & 0xffff), "the probe's id");
+    } else {
+        assert!(far == 0 || offset == i16::MIN, "the drawing PSN, or the lowest offset");
+    }
+    assert_eq!(seth[..2], [0x10, u8::from(answer.ce) << 5 | u8::from(answer.probe) << 1]);
+    numbers(seth, answer);
     assert_eq!(number(&seth[13..16]), u64::from(answer.cum.0));
     assert_eq!(seth[16..18], [0x10, (i.cfg_range / 128) as u8]);
     assert_eq!(number(&seth[18..20]), u64::from(answer.sack_offset));
     assert_eq!(number(&seth[20..]), answer.bitmap);
-    let cc = &body[40..48];
+    let cc = &body[28..36];
     assert_eq!((number(&cc[..2]), cc[4]), (0, 0), "service time and penalty are 0");
     assert_eq!(number(&cc[2..4]), u64::from(answer.ooo));
     assert_eq!(number(&cc[5..]), u64::from(answer.rcvd));
@@ -157,10 +234,14 @@ fn read(frame: &Frame, answer: &Answer, sack: bool, port: u16, i: &Inputs) {
 fn answer(rng: &mut Rng) -> Answer {
     let (any, more) = (rng.bits(), rng.bits());
     let cum = Psn::new(rng.pick(&[any as u32, 0, 0xff_ffff]));
-    let sack = rng.percent(75);
+    let refused = rng.percent(20);
+    let nacks = [Nack::Trimmed, Nack::LastHop, Nack::Range];
+    let sack = !refused && rng.percent(75);
     Answer {
+        probe: sack && rng.percent(10),
+        nack: if refused { rng.pick(&nacks) } else { Nack::None },
         sack,
-        ack: rng.percent(if sack { 50 } else { 95 }),
+        ack: !refused && rng.percent(if sack { 50 } else { 95 }),
         dst_ip: (any >> 24) as u32,
         dest: (more & 63) as u8,
         sender_qpn: Qpn::new(any as u16, more as u8),
@@ -179,7 +260,7 @@ fn answer(rng: &mut Rng) -> Answer {
     }
 }
 
-/// ACK-1, SACK-1, SACK-2, BUF-3: every answer draws its frames, the SACK first; none without room.
+/// ACK-1, SACK-1, SACK-2, NAK-1, PTH-2, BUF-3: every answer draws its frames, the SACK first; none without room.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("ack_build");
@@ -220,8 +301,9 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if !i.answer_valid && rng.percent(75) {
                 i.answer_valid = true;
                 i.answer = answer(&mut rng);
-                due.extend(i.answer.sack.then_some((i.answer, true)));
-                due.extend(i.answer.ack.then_some((i.answer, false)));
+                due.extend((i.answer.nack != Nack::None).then_some((i.answer, NACK)));
+                due.extend(i.answer.sack.then_some((i.answer, SACK)));
+                due.extend(i.answer.ack.then_some((i.answer, ACK)));
             }
             if rng.percent(ready) {
                 reserved.pop_front();
@@ -247,9 +329,9 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 assert!(reserved.iter().sum::<u32>() <= pool, "no reservation without room");
             }
             if o.frame_valid && i.frame_ready {
-                let (answer, sack) = due.pop_front().expect("an answer draws it");
-                let port = if sack { 0 } else { ports.pop_front().expect("a port was drawn") };
-                read(&o.frame, &answer, sack, port, &i);
+                let (answer, opcode) = due.pop_front().expect("an answer draws it");
+                let port = if opcode == ACK { ports.pop_front() } else { Some(0) };
+                read(&o.frame, &answer, opcode, port.expect("a port was drawn"), &i);
             }
             if o.answer_ready {
                 i.answer_valid = false;

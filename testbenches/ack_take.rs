@@ -216,6 +216,7 @@ impl Bench {
             i.retire_rsp_valid = true;
             i.retire_rsp_len = payload(qp, which);
             i.retire_rsp_group = i.find_rsp_group;
+            i.retire_rsp_flight = true;
             i.retire_rsp_last = which.0 % 3 == 0;
         }
         let o = self.pair.clock(i)?;
@@ -408,6 +409,7 @@ fn ack_and_sack() -> Result<(), Mismatch> {
             retire_rsp_valid: row.bit("rsp"),
             retire_rsp_len: row.dec("len") as u16,
             retire_rsp_group: 7,
+            retire_rsp_flight: true,
             retire_rsp_last: false,
             sub_ready: row.bit("sready"),
             ack_ready: row.bit("aready"),

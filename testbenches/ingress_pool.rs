@@ -14,6 +14,16 @@ const MARGIN: u32 = 130;
 /// Words of payloads around their borders.
 const WORDS: [u32; 6] = [0, 1, 2, 64, 127, 128];
 
+/// PKT-4: data and probes have class 0, all else class 1.
+fn class(kind: Kind) -> usize {
+    usize::from(!matches!(kind, Kind::Data | Kind::Probe))
+}
+
+/// Data, trimmed packets and probes go to `rx_track`, all else to `ack_take`.
+fn stream(kind: Kind) -> usize {
+    usize::from(!matches!(kind, Kind::Data | Kind::Trimmed | Kind::Probe))
+}
+
 fn pair(sizes: &Sizes, seed: u32) -> Lockstep<Regs> {
     Lockstep::new("ingress_pool", sizes, Start::Random(seed)).expect("builds")
 }
@@ -150,9 +160,10 @@ impl Around {
             0 => Kind::Trimmed,
             1 => Kind::Ack,
             2 => Kind::Sack,
+            3 => Kind::Probe,
             _ => Kind::Data,
         };
-        let class = usize::from(kind != Kind::Data);
+        let class = class(kind);
         let room = self.pools[class].saturating_sub(self.occ[class]);
         let charge = match rng.below(4) {
             0 if room < 8_000 => room + rng.below(2) as u32,
@@ -170,7 +181,7 @@ impl Around {
         let words = if class == 0 || rng.percent(20) { words } else { 0 };
         let mix = rng.bits();
         let drop = if rng.percent(8) {
-            rng.pick(&[Drop::Fcs, Drop::Length, Drop::IpAddr])
+            rng.pick(&[Drop::Fcs, Drop::Length, Drop::IpAddr, Drop::Icrc])
         } else {
             Drop::None
         };
@@ -195,6 +206,7 @@ impl Around {
             word: rng.bits() as u16,
             ctrl: Wide([rng.bits(), rng.bits(), rng.bits(), rng.bits() >> 32]),
             cc: rng.bits(),
+            last_hop: mix & 1 == 1,
         };
         // A word is told by its number, and has every bit both ways.
         let words = (0..words)
@@ -209,9 +221,8 @@ impl Around {
 
     /// RX-2 and BUF-4 on the plain record, before this clock's releases.
     fn judge(&mut self, arrival: &Arrival, stream_room: [bool; 2]) -> Drop {
-        let data = arrival.parsed.kind == Kind::Data;
-        let class = usize::from(!data);
-        let stream = usize::from(!data && arrival.parsed.kind != Kind::Trimmed);
+        let kind = arrival.parsed.kind;
+        let (data, class, stream) = (kind == Kind::Data, class(kind), stream(kind));
         let words = self.unread.len() + arrival.words.len();
         let ring = !data || words as u32 + MARGIN <= self.ring_words();
         let pool = self.occ[class] + u32::from(arrival.parsed.charge) <= self.pools[class];
@@ -300,6 +311,7 @@ impl Around {
                     self.readable += arrival.words.len();
                     self.data.push_back(arrival);
                 }
+                Kind::Probe => self.data.push_back(arrival),
                 Kind::Trimmed => self.trimmed.push_back(arrival),
                 _ => self.control.push_back(arrival),
             }
@@ -308,8 +320,9 @@ impl Around {
         if let Some((mut arrival, why)) = verdict {
             if why == Drop::None {
                 let kind = arrival.parsed.kind;
-                self.occ[usize::from(kind != Kind::Data)] += u32::from(arrival.parsed.charge);
-                if matches!(kind, Kind::Data | Kind::Trimmed) {
+                self.occ[class(kind)] += u32::from(arrival.parsed.charge);
+                let stream = stream(kind);
+                if stream == 0 {
                     arrival.parsed.word = self.base as u16;
                 }
                 if kind == Kind::Data {
@@ -318,7 +331,6 @@ impl Around {
                         self.base = (self.base + 1) % self.ring.len() as u32;
                     }
                 }
-                let stream = usize::from(!matches!(kind, Kind::Data | Kind::Trimmed));
                 self.streams[stream].push_back(arrival);
             } else {
                 self.dropped = Some(why);
@@ -418,7 +430,7 @@ fn rx_2_the_default_ring_fills_and_wraps() -> Result<(), Mismatch> {
     let pools = [3_600_000, 400_000];
     let mut pair = pair(&Sizes::DEFAULT, 7);
     let mut around = Around::new(&Sizes::DEFAULT, 7, pools);
-    for (pace, clocks) in [(0, 90_000), (5, 20_000), (4, 10_000), (0, 20_000), (4, 60_000)] {
+    for (pace, clocks) in [(0, 120_000), (5, 20_000), (4, 10_000), (0, 20_000), (4, 60_000)] {
         for _ in 0..clocks {
             around.clock(&mut pair, PACES[pace])?;
         }

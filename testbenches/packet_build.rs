@@ -92,6 +92,8 @@ fn pkt_5_unknown_number_and_tight_window() -> Result<(), Mismatch> {
 /// What the partners said about one packet.
 #[derive(Clone, Copy, Default)]
 struct Answers {
+    /// It goes again.
+    rtx: bool,
     tight: bool,
     port: u16,
     remote: Option<Qpn>,
@@ -123,7 +125,13 @@ fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
     assert_eq!(ip.destination, ((peers >> (seg.dest % 2 * 32)) as u32).to_be_bytes());
     assert_eq!((ip.protocol, ip.time_to_live), (IpNumber::UDP, i.cfg_ttl));
     assert_eq!((ip.dont_fragment, ip.identification), (true, 0));
-    assert_eq!(ip.dscp.value(), if i.cfg_trimming { i.cfg_dscp1 } else { i.cfg_dscp0 });
+    // PKT-3.
+    let dscp = match (i.cfg_trimming, answers.rtx && i.cfg_distinct_rtx) {
+        (false, _) => i.cfg_dscp0,
+        (true, false) => i.cfg_dscp1,
+        (true, true) => i.cfg_dscp2,
+    };
+    assert_eq!(ip.dscp.value(), dscp);
     assert_eq!(ip.ecn.value(), i.cfg_ecn);
     let Some(TransportSlice::Udp(udp)) = &sliced.transport else { panic!("UDP") };
     assert_eq!((udp.source_port(), udp.destination_port()), (answers.port, 4_791));
@@ -132,12 +140,12 @@ fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
     let bth = udp.payload();
     let opcode = [0xc7, 0xc8, 0xc6, 0xca][usize::from(seg.first) * 2 + usize::from(seg.last)];
     let qpn = answers.remote.unwrap_or(answers.own).0.to_be_bytes();
-    let ack = u8::from(seg.last || answers.tight) << 7;
+    let ack = u8::from(seg.last || answers.tight || answers.rtx) << 7;
     let by_sender = u8::from(answers.remote.is_none()) << 6;
     let psn = seg.psn.0.to_be_bytes();
     assert_eq!(bth[..5], [opcode, 0, 0xff, 0xff, 0]);
     assert_eq!(bth[5..8], qpn[1..]);
-    assert_eq!(bth[8], ack | by_sender);
+    assert_eq!(bth[8], ack | by_sender | u8::from(answers.rtx) << 5);
     assert_eq!(bth[9..12], psn[1..]);
     let msn = seg.msn.to_be_bytes();
     assert_eq!(bth[12..16], [msn, msn].concat());
@@ -194,6 +202,9 @@ struct Around {
     path: Partner,
     table: Partner,
     waiting: Option<Segment>,
+    /// A packet that goes again.
+    again: Option<Segment>,
+    again_out: u64,
     in_work: VecDeque<(Segment, Answers)>,
     recorded: u64,
     built: u64,
@@ -210,6 +221,8 @@ fn random_settings(rng: &mut Rng) -> Inputs {
         cfg_peer_ip: Wide(std::array::from_fn(|_| rng.bits())),
         cfg_dscp0: rng.below(64) as u8,
         cfg_dscp1: rng.below(64) as u8,
+        cfg_dscp2: rng.below(64) as u8,
+        cfg_distinct_rtx: rng.percent(50),
         cfg_ecn: rng.below(4) as u8,
         cfg_trimming: rng.percent(50),
         cfg_ttl: rng.bits() as u8,
@@ -224,7 +237,12 @@ impl Around {
         if self.waiting.is_none() && rng.percent(busy) {
             self.waiting = Some(segment(rng));
         }
+        if self.again.is_none() && rng.percent(busy / 3) {
+            self.again = Some(segment(rng));
+        }
         let mut i = Inputs {
+            again_valid: self.again.is_some(),
+            again: self.again.unwrap_or_default(),
             hand_valid: self.waiting.is_some(),
             hand: self.waiting.unwrap_or_default(),
             query_ready: rng.percent(ready),
@@ -258,7 +276,9 @@ impl Around {
     }
 
     fn edge(&mut self, i: &Inputs, o: &Outputs, rng: &mut Rng) {
-        if let Some((seg, _)) = self.in_work.back() {
+        if let Some((seg, answers)) = self.in_work.back() {
+            // PKT-6: a packet that goes again has its record, and its PSN.
+            assert!(!(answers.rtx && (o.query_valid || o.rec_valid)));
             if o.query_valid {
                 assert_eq!(o.query_group, seg.group);
             }
@@ -267,19 +287,25 @@ impl Around {
             }
             if o.build_valid {
                 assert_eq!((o.build_qp, o.build_psn), (seg.qp, seg.psn));
+                assert_eq!(o.build_again, answers.rtx);
             }
             if o.rec_valid {
-                assert_eq!((o.rec_qp, o.rec_psn, o.rec_slot), (seg.qp, seg.psn, seg.slot));
-                assert_eq!((o.rec_len, o.rec_last), (seg.len, seg.last));
-                assert_eq!((o.rec_group, o.rec_msg), (seg.group, seg.msg));
+                assert_eq!(o.rec, *seg);
             }
         }
         self.window.took(o.query_valid, i.query_ready, 4, rng);
         self.path.took(o.data_valid, i.data_ready, 1, rng);
         self.table.took(o.build_valid, i.build_ready, 6, rng);
         self.recorded += u64::from(o.rec_valid && i.rec_ready);
-        if o.built_valid {
+        if o.made_valid {
             self.built += 1;
+            let (seg, answers) = self.in_work[0];
+            assert_eq!((o.made_slot, o.made_port), (seg.slot, answers.port));
+            assert_eq!((o.made_again, o.built_valid), (answers.rtx, !answers.rtx));
+            self.recorded += u64::from(answers.rtx);
+            self.again_out += u64::from(answers.rtx);
+        }
+        if o.built_valid {
             let (seg, answers) = self.in_work[0];
             let ack_req = seg.last || answers.tight;
             assert_eq!((o.built_qp, o.built_psn, o.built_ack_req), (seg.qp, seg.psn, ack_req));
@@ -292,6 +318,11 @@ impl Around {
                 self.in_work.pop_front();
                 self.out += 1;
             }
+        }
+        if i.again_valid && o.again_ready {
+            assert!(!o.hand_ready, "one at a time");
+            let answers = Answers { rtx: true, ..Answers::default() };
+            self.in_work.push_back((self.again.take().expect("offered"), answers));
         }
         if i.hand_valid && o.hand_ready {
             self.in_work.push_back((self.waiting.take().expect("offered"), Answers::default()));
@@ -306,7 +337,7 @@ fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
         let mut rng = Rng::new(u64::from(seed), "packet_build");
         let mut pair = pair(seed);
         let mut around = Around::default();
-        let mut built = 0;
+        let (mut built, mut again) = (0, 0);
         for clock in 0..24_000 {
             let ready = [100, 75, 25, 0][clock / 500 % 4];
             if around.in_work.is_empty() {
@@ -319,10 +350,12 @@ fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
             if clock == 12_000 {
                 pair.reset().expect("resets");
                 built += around.out;
+                again += around.again_out;
                 around = Around::default();
             }
         }
         assert!(built + around.out > 1_000, "{built} frames");
+        assert!(again + around.again_out > 200, "{again} again");
     }
     reached.check();
     Ok(())

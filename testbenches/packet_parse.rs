@@ -199,6 +199,7 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
         word: 0,
         ctrl: Wide::from_bytes(&b[54..54 + ctrl]),
         cc: u64::from_le_bytes(cc),
+        last_hop: trimmed && ip.dcp().value() == 16,
     }))
 }
 

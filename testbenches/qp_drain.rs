@@ -132,7 +132,9 @@ impl Bench {
             cfg_nominal_overhead: NOMINAL as u8,
             ..Inputs::default()
         };
-        self.qps.fill(Qp::default());
+        for qp in &mut self.qps {
+            *qp = Qp { generation: self.rng.bits() as u16, ..Qp::default() };
+        }
         self.fetching.clear();
         self.building.clear();
         (self.ask, self.purging, self.tossed) = (None, None, None);
@@ -162,12 +164,14 @@ impl Bench {
             && self.rng.percent(pace)
             && self.fetching.len() < 1000
         {
+            let any = self.rng.below(8193) as u16;
+            let len = if self.rng.percent(50) { self.rng.pick(&LENGTHS) } else { any };
             self.i.seg_valid = true;
             self.i.seg = Segment {
                 qp,
                 group: Self::group(qp),
                 slot: self.rng.below(1024) as u16,
-                len: self.rng.pick(&LENGTHS),
+                len,
                 ..Segment::default()
             };
         }

@@ -5,18 +5,19 @@ use std::collections::BTreeSet;
 
 use rtl_model::image::Item;
 use rtl_model::ram_1r1w::{self, Ram};
-use rtl_model::replay_store::{Inputs, Outputs, Record, Regs, SlotWord};
-use rtl_model::types::Psn;
+use rtl_model::replay_store::{Inputs, Look, Outputs, Path, Record, Regs, SlotWord};
+use rtl_model::types::{Psn, Segment};
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// PSNs that QPs start from: they wrap, modulo PSNS and modulo 2^24.
 const FIRST_PSNS: [u32; 4] = [0, 0xff_fffe, 127, 1023];
 
-/// The block with its three memories.
+/// The block with its four memories.
 struct Dut {
     pair: Lockstep<Regs>,
     map: Ram<SlotWord>,
     rec: Ram<Record>,
+    path: Ram<Path>,
     fl: Ram<SlotWord>,
 }
 
@@ -32,10 +33,12 @@ impl Dut {
             pair: Lockstep::new("replay_store", sizes, start).expect("builds"),
             map: Ram::new((sizes.qps * sizes.psns) as usize),
             rec: Ram::new(sizes.slots as usize),
+            path: Ram::new(sizes.slots as usize),
             fl: Ram::new(sizes.slots as usize),
         };
         // The memory of slots by PSN is large: its words are written before they are read.
         dut.rec.randomize(&mut rng);
+        dut.path.randomize(&mut rng);
         dut.fl.randomize(&mut rng);
         dut
     }
@@ -43,10 +46,12 @@ impl Dut {
     fn clock(&mut self, i: &mut Inputs) -> Result<Outputs, Mismatch> {
         i.map_rdata = self.map.rdata;
         i.rec_rdata = self.rec.rdata;
+        i.path_rdata = self.path.rdata;
         i.fl_rdata = self.fl.rdata;
         let o = self.pair.clock(i)?;
         self.map.clock(&port(o.map_we, o.map_waddr, o.map_wdata, o.map_re, o.map_raddr));
         self.rec.clock(&port(o.rec_we, o.rec_waddr, o.rec_wdata, o.rec_re, o.rec_raddr));
+        self.path.clock(&port(o.path_we, o.path_waddr, o.path_wdata, o.path_re, o.path_raddr));
         self.fl.clock(&port(o.fl_we, o.fl_waddr, o.fl_wdata, o.fl_re, o.fl_raddr));
         Ok(o)
     }
@@ -62,16 +67,20 @@ fn a_slot_waits_for_all_three() -> Result<(), Mismatch> {
         let o = dut.clock(&mut Inputs {
             slot_ready: row.bit("slot_ready"),
             build_valid: of("build"),
-            build_qp: 15,
-            build_psn: psn("build"),
-            build_slot: if of("build") { row.dec("of_slot") as u16 } else { 0 },
-            build_len: 100 + psn("build").0 as u16,
-            build_last: row.bit("last"),
-            build_group: 9,
-            build_msg: 5,
-            retire_valid: of("retire"),
-            retire_qp: 15,
-            retire_psn: psn("retire"),
+            build: Segment {
+                qp: 15,
+                psn: psn("build"),
+                slot: if of("build") { row.dec("of_slot") as u16 } else { 0 },
+                len: 100 + psn("build").0 as u16,
+                last: row.bit("last"),
+                group: 9,
+                msg: 5,
+                ..Segment::default()
+            },
+            look_valid: of("retire"),
+            look_op: Look::Retire,
+            look_qp: 15,
+            look_psn: psn("retire"),
             final_valid: of("final"),
             final_qp: 15,
             final_psn: psn("final"),
@@ -81,11 +90,11 @@ fn a_slot_waits_for_all_three() -> Result<(), Mismatch> {
             ..Inputs::default()
         })?;
         row.expect("slot", if o.slot_valid { o.slot.to_string() } else { "none".into() });
-        row.expect("retire_ready", u8::from(o.retire_ready));
+        row.expect("retire_ready", u8::from(o.look_ready));
         row.expect("final_ready", u8::from(o.final_ready));
-        row.expect("rsp_valid", u8::from(o.retire_rsp_valid));
-        row.expect("rsp_len", o.retire_rsp_len);
-        row.expect("rsp_last", u8::from(o.retire_rsp_last));
+        row.expect("rsp_valid", u8::from(o.look_rsp_valid));
+        row.expect("rsp_len", o.look_rsp.len);
+        row.expect("rsp_last", u8::from(o.look_rsp.last));
         row.expect("used", o.used);
     }
     Ok(())
@@ -98,9 +107,18 @@ struct Packet {
     psn: Psn,
     slot: u16,
     record: Record,
+    port: u16,
     gone: bool,
     retired: bool,
     complete: bool,
+}
+
+/// What a look must be answered with, and the clock of it at the earliest.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: u64,
+    /// Of a packet that is not retired.
+    packet: Option<Packet>,
 }
 
 impl Packet {
@@ -131,8 +149,12 @@ struct Bench {
     taken: Vec<u16>,
     live: Vec<Packet>,
     next: Vec<Psn>,
-    /// The record that the retire under way must answer with, and the clock of it.
-    due: Option<(Record, u64)>,
+    /// The look under way.
+    due: Option<Due>,
+    /// The slot whose end of serialisation must be told in this clock.
+    sent: Option<u16>,
+    held: u32,
+    missed: u32,
     without: u32,
     full: u32,
     tossed: u32,
@@ -151,6 +173,9 @@ impl Bench {
             live: Vec::new(),
             next: Vec::new(),
             due: None,
+            sent: None,
+            held: 0,
+            missed: 0,
             without: 0,
             full: 0,
             tossed: 0,
@@ -167,6 +192,7 @@ impl Bench {
         self.live.clear();
         self.next = (0..self.sizes.qps).map(|_| Psn(self.rng.pick(&FIRST_PSNS))).collect();
         self.due = None;
+        self.sent = None;
         self.without = 0;
     }
 
@@ -179,17 +205,30 @@ impl Bench {
             let psn = self.next[usize::from(qp)];
             // The PSN that has the same word must be through.
             let word = |psn: Psn| psn.0 % self.sizes.psns;
-            if !self.live.iter().any(|p| p.qp == qp && word(p.psn) == word(psn)) {
-                let slot = self.taken.swap_remove(rng.below(self.taken.len() as u64) as usize);
+            let at = rng.below(self.taken.len() as u64) as usize;
+            // A slot is not looked for in the clock of its build.
+            let looked = self.i.look_valid && self.i.look_slot == self.taken[at];
+            let again = self.live.iter().any(|p| p.qp == qp && word(p.psn) == word(psn));
+            if !again && !looked {
+                let slot = self.taken.swap_remove(at);
                 self.next[usize::from(qp)] = psn.plus(1);
                 self.i.build_valid = true;
-                self.i.build_qp = qp;
-                self.i.build_psn = psn;
-                self.i.build_slot = slot;
-                self.i.build_len = rng.pick(&[0, 1, 4096, 8192]);
-                self.i.build_last = rng.percent(40);
-                self.i.build_group = rng.bits() as u8;
-                self.i.build_msg = rng.below(1024) as u16;
+                self.i.build = Segment {
+                    qp,
+                    psn,
+                    slot,
+                    len: rng.pick(&[0, 1, 4096, 8192]),
+                    last: rng.percent(40),
+                    group: rng.bits() as u8,
+                    msg: rng.below(1024) as u16,
+                    dest: rng.below(64) as u8,
+                    laddr: rng.bits(),
+                    raddr: rng.bits(),
+                    rkey: rng.bits() as u32,
+                    msg_len: rng.bits() as u32,
+                    msn: rng.bits() as u16,
+                    first: rng.percent(50),
+                };
             }
         }
         let pick = |rng: &mut Rng, live: &[Packet], fit: &dyn Fn(&Packet) -> bool| {
@@ -213,30 +252,77 @@ impl Bench {
                 self.i.gone_slot = p.slot;
             }
         }
-        if !self.i.retire_valid
+        if !self.i.look_valid && self.due.is_none() && rng.percent(pace.retire) {
+            self.i.look_op = rng.pick(&[Look::Retire, Look::Retire, Look::Psn, Look::Slot]);
+            self.i.look_slot = rng.below(u64::from(self.sizes.slots)) as u16;
+            let retires = self.i.look_op == Look::Retire;
+            if let Some(p) = pick(rng, &self.live, &|p| !(retires && p.retired)) {
+                // What is discarded never completes.
+                let completes =
+                    self.i.final_valid && (self.i.final_qp, self.i.final_psn) == (p.qp, p.psn);
+                self.i.look_discard = !completes && !p.complete && rng.percent(20);
+                self.i.look_valid = true;
+                self.i.look_qp = p.qp;
+                self.i.look_psn = p.psn;
+                if !retires && rng.percent(10) {
+                    // A PSN of the same word that was never built.
+                    self.i.look_psn = p.psn.plus(4 * self.sizes.psns);
+                } else if rng.percent(70) {
+                    self.i.look_slot = p.slot;
+                }
+            }
+        }
+        if self.i.build_valid && self.i.look_slot == self.i.build.slot {
+            self.i.look_valid &= self.i.look_op != Look::Slot;
+        }
+        // A copy of a packet that has left, with its new entropy value.
+        self.i.hold_valid = false;
+        if rng.percent(pace.gone / 4)
+            && let Some(p) = pick(rng, &self.live, &|p| p.gone && !p.retired)
+            && !(self.i.look_valid && self.i.look_op == Look::Retire)
             && self.due.is_none()
-            && rng.percent(pace.retire)
-            && let Some(p) = pick(rng, &self.live, &|p| !p.retired)
         {
-            // What is discarded never completes.
-            let completes =
-                self.i.final_valid && (self.i.final_qp, self.i.final_psn) == (p.qp, p.psn);
-            self.i.retire_discard = !completes && !p.complete && rng.percent(20);
-            self.i.retire_valid = true;
-            self.i.retire_qp = p.qp;
-            self.i.retire_psn = p.psn;
+            self.i.hold_valid = true;
+            self.i.hold_slot = p.slot;
+        }
+        self.i.made_valid = false;
+        if rng.percent(pace.gone)
+            && let Some(p) = pick(rng, &self.live, &|p| !p.gone)
+            && self.due.is_none()
+            && !self.i.look_valid
+        {
+            self.i.made_valid = true;
+            self.i.made_slot = p.slot;
+            self.i.made_port = rng.bits() as u16;
         }
         if !self.i.final_valid
             && rng.percent(pace.complete)
             && let Some(p) = pick(rng, &self.live, &|p| p.record.last && !p.complete)
-            && !(self.i.retire_valid
-                && self.i.retire_discard
-                && (self.i.retire_qp, self.i.retire_psn) == (p.qp, p.psn))
+            && !(self.i.look_valid
+                && self.i.look_discard
+                && (self.i.look_qp, self.i.look_psn) == (p.qp, p.psn))
         {
             self.i.final_valid = true;
             self.i.final_qp = p.qp;
             self.i.final_psn = p.psn;
         }
+    }
+
+    /// A look is taken: what it finds.
+    fn take_look(&mut self, now: u64) {
+        let i = self.i;
+        self.i.look_valid = false;
+        let found = self.live.iter_mut().find(|p| match i.look_op {
+            Look::Slot => p.slot == i.look_slot,
+            _ => (p.qp, p.psn) == (i.look_qp, i.look_psn),
+        });
+        let packet = found.as_deref().filter(|p| !p.retired).copied();
+        if let (Look::Retire, Some(p)) = (i.look_op, found) {
+            p.retired = true;
+            p.complete |= i.look_discard;
+        }
+        let at = now + if i.look_op == Look::Slot { 2 } else { 3 };
+        self.due = Some(Due { at, packet });
     }
 
     fn packet(&mut self, qp: u8, psn: Psn) -> &mut Packet {
@@ -265,41 +351,49 @@ impl Bench {
         // A row of `gone` may hold back the retire that frees it.
         assert!(self.without <= 60, "clock {now}: a free slot is not handed out");
 
-        assert_eq!(o.retire_rsp_valid, self.due.is_some_and(|(_, at)| at <= now) && o.retire_ready);
-        if o.retire_rsp_valid {
-            let (record, _) = self.due.take().expect("under way");
-            assert_eq!((o.retire_rsp_len, o.retire_rsp_group), (record.len, record.group));
-            assert_eq!(o.retire_rsp_last, record.last);
+        assert_eq!(o.look_rsp_valid, self.due.is_some_and(|d| d.at <= now) && o.look_ready);
+        if o.look_rsp_valid {
+            let due = self.due.take().expect("under way");
+            assert_eq!(o.look_rsp_hit, due.packet.is_some(), "clock {now}");
+            self.missed += u32::from(due.packet.is_none());
+            if let Some(packet) = due.packet {
+                let got = (o.look_rsp_slot, o.look_rsp, o.look_rsp_port);
+                assert_eq!(got, (packet.slot, packet.record, packet.port), "clock {now}");
+            }
         }
+        assert_eq!(o.sent_valid.then_some(o.sent_slot), self.sent.take(), "clock {now}");
         if self.i.build_valid {
             let i = &self.i;
             self.live.push(Packet {
-                qp: i.build_qp,
-                psn: i.build_psn,
-                slot: i.build_slot,
-                record: Record {
-                    len: i.build_len,
-                    last: i.build_last,
-                    group: i.build_group,
-                    msg: i.build_msg,
-                },
+                qp: i.build.qp,
+                psn: i.build.psn,
+                slot: i.build.slot,
+                record: Record::of(&i.build),
+                port: self.dut.path.peek(usize::from(i.build.slot)).port,
                 gone: false,
                 retired: false,
                 complete: false,
             });
         }
+        let i = &self.i;
+        for p in self.live.iter_mut().filter(|p| i.made_valid && p.slot == i.made_slot) {
+            p.port = i.made_port;
+        }
+        for p in self.live.iter_mut().filter(|p| i.hold_valid && p.slot == i.hold_slot) {
+            p.gone = false;
+            self.held += 1;
+        }
         if self.i.gone_valid && self.i.gone_data {
             let slot = self.i.gone_slot;
             let packet = self.live.iter_mut().find(|p| p.slot == slot && !p.gone);
-            packet.expect("in egress").gone = true;
+            let packet = packet.expect("in egress");
+            packet.gone = true;
+            // A retire that is not answered yet has not acted: the end goes first.
+            let under_way = self.due.is_some_and(|d| d.packet.is_some_and(|p| p.slot == slot));
+            self.sent = (!packet.retired || under_way).then_some(slot);
         }
-        if self.i.retire_valid && o.retire_ready {
-            let discard = self.i.retire_discard;
-            let packet = self.packet(self.i.retire_qp, self.i.retire_psn);
-            packet.retired = true;
-            packet.complete |= discard;
-            self.due = Some((packet.record, now + 3));
-            self.i.retire_valid = false;
+        if self.i.look_valid && o.look_ready {
+            self.take_look(now);
         }
         if self.i.final_valid && o.final_ready {
             self.packet(self.i.final_qp, self.i.final_psn).complete = true;
@@ -344,6 +438,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         }
         assert!(bench.full > 10, "never full");
         assert!(bench.tossed > 20, "{} tossed", bench.tossed);
+        assert!(bench.held > 100 && bench.missed > 20, "{} {}", bench.held, bench.missed);
         assert!(wraps > 2, "the memory of free slots never came round");
 
         // All end; then every slot is there once, and not one more.

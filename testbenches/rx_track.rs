@@ -1,12 +1,13 @@
 //! `rx_track`: model and RTL get the same packets and closes and must agree on every clock; what
 //! comes out must be what a plain receiver without clocks makes of the same order of arrivals.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use rtl_model::image::Wide;
 use rtl_model::ram_1r1w::{self, Ram};
-use rtl_model::rx_track::{Inputs, Outputs, Peer, Regs, Side, State};
-use rtl_model::types::{Answer, Delivery, Drop, Kind, Parsed, Psn, Qpn};
+use rtl_model::rx_track::{End, Inputs, Outputs, Peer, Regs, Side, State};
+use rtl_model::sack_bitmap::Op;
+use rtl_model::types::{Answer, Delivery, Drop, Kind, Nack, Parsed, Psn, Qpn};
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Differences from the cumulative PSN where the judgement changes, and their neighbours.
@@ -24,21 +25,29 @@ const GENERATIONS: [u16; 6] = [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff];
 /// Payloads around the steps of SACK-1.
 const LENGTHS: [u16; 13] = [0, 1, 255, 256, 1023, 1024, 1025, 1365, 1366, 2047, 2048, 4095, 4096];
 
-/// What follows from one packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What follows from one packet or close.
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Effects {
-    drop: Drop,
-    dup: bool,
-    recv: Option<(Qpn, u16)>,
+    drops: Vec<Drop>,
+    dups: u32,
+    ooo: u32,
+    recv: Vec<(Qpn, u16)>,
     created: Option<(Qpn, u8)>,
     closed: Option<Qpn>,
-    rel2: Option<u16>,
-    relt: Option<u16>,
-    deliver: Option<Delivery>,
+    rel2: Vec<u16>,
+    relt: Vec<u16>,
+    deliver: Vec<Delivery>,
     answer: Option<Answer>,
+    ctrl_drops: u8,
 }
 
-/// One receiver side of the plain receiver.
+impl Effects {
+    fn drop(&self) -> Drop {
+        self.drops.first().copied().unwrap_or_default()
+    }
+}
+
+/// One receiver side of the plain receiver; its numbers never wrap.
 struct Connection {
     dest: u8,
     sender: u32,
@@ -46,9 +55,44 @@ struct Connection {
     since_sack: u64,
     bytes: u64,
     messages: u64,
+    /// PSNs held, and of last packets what their `RECV_COMPLETE` will say.
+    held: BTreeMap<i64, Option<(u16, u32)>>,
+    walk: i64,
+    asked: bool,
+    ooo: u16,
 }
 
-/// A receiver without clocks: QP-4, QP-5, RX-3 to RX-8, ACK-1, SACK-1.
+impl Connection {
+    /// RX-7: whether the packet is new; the messages that it completes.
+    fn arrive(&mut self, psn: i64, p: &Parsed, nominal: u64) -> (bool, Vec<(u16, u32)>) {
+        let mut whole = Vec::new();
+        if psn < self.next || self.held.contains_key(&psn) {
+            return (false, whole);
+        }
+        self.bytes += nominal;
+        self.held.insert(psn, p.last.then_some((p.msn, p.msg_len)));
+        while let Some(end) = self.held.remove(&self.next) {
+            whole.extend(end);
+            self.next += 1;
+        }
+        self.messages += whole.len() as u64;
+        if psn >= self.next {
+            self.ooo = (self.ooo + 1) % 0x8000;
+        }
+        (true, whole)
+    }
+
+    /// SACK-3: base and bits of the next report.
+    fn report(&mut self) -> (u16, u64) {
+        let above = self.held.range(self.walk..).next();
+        let Some((&base, _)) = above.or_else(|| self.held.iter().next()) else { return (1, 0) };
+        self.walk = base + 64;
+        let bits = self.held.range(base..base + 64).map(|(n, _)| 1 << (n - base)).sum();
+        ((base - (self.next - 1)) as u16, bits)
+    }
+}
+
+/// A receiver without clocks: QP-4, QP-5, RX-3 to RX-8, ACK-1, SACK-1 to SACK-3, SACK-6, NAK-1.
 struct Receiver {
     sizes: Sizes,
     open: HashMap<u32, Connection>,
@@ -56,6 +100,8 @@ struct Receiver {
     last_closed: HashMap<(u8, u8), u16>,
     free: VecDeque<u8>,
     lives: HashMap<u8, u32>,
+    /// Control frames that are not built.
+    waiting: u16,
 }
 
 impl Receiver {
@@ -67,6 +113,7 @@ impl Receiver {
             last_closed: HashMap::new(),
             free: (0..sizes.qps).map(|s| s as u8).collect(),
             lives: HashMap::new(),
+            waiting: 0,
         }
     }
 
@@ -98,18 +145,26 @@ impl Receiver {
                 return Err(Drop::Qp);
             }
         }
+        if p.kind == Kind::Probe {
+            return Err(Drop::Qp);
+        }
         let ours = self.free.pop_front().ok_or(Drop::QpFull)?;
         let life = self.lives.entry(ours).or_insert(0);
         *life += 1;
         let own = (*life & 0xffff) << 8 | u32::from(ours);
         self.by_sender.insert((dest, slot), own);
+        let first = i64::from(i.cfg_initial_psn.0);
         let connection = Connection {
             dest,
             sender: p.qpn.0,
-            next: i64::from(i.cfg_initial_psn.0),
+            next: first,
             since_sack: 0,
             bytes: 0,
             messages: 0,
+            held: BTreeMap::new(),
+            walk: first,
+            asked: false,
+            ooo: 0,
         };
         self.open.insert(own, connection);
         Ok((own, true))
@@ -118,93 +173,90 @@ impl Receiver {
     fn packet(&mut self, i: &Inputs) -> Effects {
         let p = &i.r#in;
         let mut e = Effects::default();
-        let data = p.kind == Kind::Data;
-        if data {
-            e.rel2 = Some(p.charge);
-            let skip = Delivery { len: p.len, word: p.word, ..Delivery::default() };
-            e.deliver = (p.len > 0).then_some(skip);
+        let wanted = self.judge(i, &mut e).unwrap_or_else(|drop| {
+            e.drops.push(drop);
+            None
+        });
+        if matches!(p.kind, Kind::Data | Kind::Probe) {
+            let written = e.deliver.first().is_some_and(|d| d.write && d.len > 0);
+            e.rel2.extend((!written).then_some(p.charge));
         } else {
-            e.relt = Some(p.charge);
+            e.relt.push(p.charge);
         }
-        if !data && p.kind != Kind::Trimmed {
-            e.drop = Drop::Opcode;
-            return e;
+        let words = Delivery { len: p.len, word: p.word, ..Delivery::default() };
+        if p.kind == Kind::Data && p.len > 0 && e.deliver.is_empty() {
+            e.deliver.push(words);
         }
-        let Some(dest) = self.dest(i, p.src_ip) else {
-            e.drop = Drop::Peer;
-            return e;
+        if let Some(answer) = wanted {
+            e.drops.extend((answer.nack == Nack::Range).then_some(Drop::Psn));
+            self.queue(answer, &mut e);
+        }
+        e
+    }
+
+    /// SACK-6: 1,024 frames wait at most.
+    fn queue(&mut self, mut answer: Answer, e: &mut Effects) {
+        let mut fits = |wants: bool| {
+            let goes = wants && self.waiting < 1024;
+            self.waiting += u16::from(goes);
+            e.ctrl_drops += u8::from(wants && !goes);
+            goes
         };
-        let own = match self.side(i, dest) {
-            Ok((own, created)) => {
-                e.created = created.then_some((Qpn(own), dest));
-                own
-            }
-            Err(drop) => {
-                e.drop = drop;
-                return e;
-            }
-        };
+        answer.sack = fits(answer.sack);
+        let nack = fits(answer.nack != Nack::None);
+        answer.ack = fits(answer.ack);
+        e.answer = (answer.sack || nack || answer.ack).then_some(answer);
+    }
+
+    /// What becomes of it, and the answer that it draws.
+    fn judge(&mut self, i: &Inputs, e: &mut Effects) -> Result<Option<Answer>, Drop> {
+        let p = &i.r#in;
+        if !matches!(p.kind, Kind::Data | Kind::Trimmed | Kind::Probe) {
+            return Err(Drop::Opcode);
+        }
+        if p.kind == Kind::Data && i.deliver_level >= full(&self.sizes) {
+            return Err(Drop::Pool);
+        }
+        let dest = self.dest(i, p.src_ip).ok_or(Drop::Peer)?;
+        let (own, created) = self.side(i, dest)?;
+        e.created = created.then_some((Qpn(own), dest));
         let c = self.open.get_mut(&own).expect("found");
+        let mut answer = Answer {
+            dst_ip: p.src_ip,
+            dest,
+            sender_qpn: Qpn(c.sender),
+            own_qpn: Qpn(own),
+            drew: p.psn,
+            sack_offset: 1,
+            entropy: p.sport,
+            ce: p.ce,
+            rtx: p.rtx,
+            size: p.len + u16::from(i.cfg_wire_overhead),
+            ..Answer::default()
+        };
         // From the cumulative PSN, −0x800000 to 0x7fffff.
         let beyond = i64::from(p.psn.0) - (c.next - 1);
         let beyond = (beyond + 0x80_0000).rem_euclid(0x100_0000) - 0x80_0000;
-        if beyond > i64::from(i.cfg_range) || (data && beyond > 1) {
-            e.drop = Drop::Psn;
-            return e;
-        }
-        if !data {
-            return e;
-        }
-        let (in_order, mut whole) = (beyond == 1, false);
-        if in_order {
-            whole = p.last;
-            c.next += 1;
-            c.bytes += u64::from(p.len) + u64::from(i.cfg_nominal_overhead);
-            c.messages += u64::from(p.last);
-            if p.len > 0 {
-                e.rel2 = None;
+        if p.kind == Kind::Probe {
+            let id = p.ctrl.0[0].to_le_bytes();
+            answer.drew = Psn(u32::from(id[4]) << 8 | u32::from(id[5]));
+            (answer.probe, answer.sack, answer.ce, answer.size) = (true, true, false, 74);
+        } else if beyond > i64::from(i.cfg_range) {
+            answer.nack = Nack::Range;
+        } else if p.kind == Kind::Trimmed {
+            if !i.cfg_trimming {
+                return Ok(None);
             }
-            e.recv = p.last.then_some((Qpn(own), p.msn));
-            let written = Delivery {
-                addr: p.raddr,
-                len: p.len,
-                word: p.word,
-                charge: if p.len > 0 { p.charge } else { 0 },
-                write: true,
-                complete: p.last,
-                qpn: Qpn(own),
-                msn: p.msn,
-                msg_len: p.msg_len,
-                dest,
-            };
-            e.deliver = (p.len > 0 || p.last).then_some(written);
+            answer.nack = if p.last_hop { Nack::LastHop } else { Nack::Trimmed };
+        } else {
+            arrival(c, c.next - 1 + beyond, i, &mut answer, e);
         }
-        e.dup = !in_order;
-        c.since_sack += u64::from(p.len.max(1024));
-        let ack = p.ack_req || whole;
-        if ack || p.rtx || c.since_sack > 4095 {
-            c.since_sack = 0;
-            e.answer = Some(Answer {
-                sack: true,
-                ack,
-                dst_ip: p.src_ip,
-                dest,
-                sender_qpn: Qpn(c.sender),
-                own_qpn: Qpn(own),
-                cum: Psn((c.next - 1).rem_euclid(0x100_0000) as u32),
-                drew: p.psn,
-                sack_offset: 1,
-                bitmap: 0,
-                msn: (c.messages % 0x100_0000) as u32,
-                ooo: 0,
-                rcvd: (c.bytes.div_ceil(256) % 0x100_0000) as u32,
-                entropy: p.sport,
-                ce: p.ce,
-                rtx: p.rtx,
-                size: p.len + u16::from(i.cfg_wire_overhead),
-            });
-        }
-        e
+        answer.cum = Psn((c.next - 1).rem_euclid(0x100_0000) as u32);
+        answer.msn = (c.messages % 0x100_0000) as u32;
+        answer.ooo = c.ooo;
+        answer.rcvd = (c.bytes.div_ceil(256) % 0x100_0000) as u32;
+        let draws = answer.sack || answer.ack || answer.nack != Nack::None;
+        Ok(draws.then_some(answer))
     }
 
     fn close(&mut self, own: Qpn) -> Effects {
@@ -217,19 +269,156 @@ impl Receiver {
     }
 }
 
-/// A pair with its two memories, held against the plain receiver at every clock.
+/// RX-6 to RX-8, ACK-1, SACK-1: an untrimmed packet in the window.
+fn arrival(c: &mut Connection, psn: i64, i: &Inputs, answer: &mut Answer, e: &mut Effects) {
+    let p = &i.r#in;
+    let own = answer.own_qpn;
+    let (expected, over_a_gap) = (c.next, psn > c.next);
+    let nominal = u64::from(p.len) + u64::from(i.cfg_nominal_overhead);
+    let (new, whole) = c.arrive(psn, p, nominal);
+    let end = |qpn, (msn, msg_len)| Delivery {
+        write: true,
+        complete: true,
+        qpn,
+        msn,
+        msg_len,
+        dest: c.dest,
+        ..Delivery::default()
+    };
+    e.recv = whole.iter().map(|(msn, _)| (own, *msn)).collect();
+    e.dups = u32::from(!new);
+    e.ooo = u32::from(new && over_a_gap);
+    let mut passed = whole.iter().copied();
+    if new {
+        let complete = p.last && !over_a_gap;
+        if complete {
+            passed.next();
+        }
+        let written = Delivery {
+            addr: p.raddr,
+            len: p.len,
+            word: p.word,
+            charge: if p.len > 0 { p.charge } else { 0 },
+            complete,
+            ..end(own, (p.msn, p.msg_len))
+        };
+        e.deliver.extend((p.len > 0 || complete).then_some(written));
+    }
+    e.deliver.extend(passed.map(|m| end(own, m)));
+    c.asked |= over_a_gap && p.ack_req;
+    let closed = c.next > expected + 1 && c.asked;
+    c.asked &= !c.held.is_empty();
+    c.since_sack += u64::from(p.len.max(1024));
+    answer.ack = p.ack_req || !whole.is_empty();
+    answer.sack = answer.ack || p.rtx || c.since_sack > 4095 || closed;
+    if answer.sack {
+        c.since_sack = 0;
+        (answer.sack_offset, answer.bitmap) = c.report();
+    }
+}
+
+/// What the queue of deliveries holds where data is dropped.
+fn full(sizes: &Sizes) -> u32 {
+    sizes.ingress_words - sizes.psns - 8
+}
+
+/// The bits of held PSNs: a plain map for each slot, and the responses under way.
+#[derive(Default)]
+struct Maps {
+    held: HashMap<u8, HashMap<u32, (bool, bool)>>,
+    due: VecDeque<(u32, Inputs)>,
+}
+
+impl Maps {
+    /// The responses to a request, each with the clocks until it comes.
+    fn request(&mut self, o: &Outputs) {
+        let held = self.held.entry(o.map_qp).or_default();
+        let mut rsp = Inputs { map_rsp_valid: true, map_rsp_psn: o.map_psn, ..Inputs::default() };
+        let clocks = match o.map_op {
+            Op::Hold => 6,
+            Op::Report => 4,
+            _ => 3,
+        };
+        match o.map_op {
+            Op::Wipe => held.clear(),
+            Op::Set | Op::Hold => {
+                rsp.map_rsp_hit = held.contains_key(&o.map_psn.0);
+                held.entry(o.map_psn.0).or_insert((o.map_last, o.map_asked));
+            }
+            Op::Advance => return self.advance(o.map_qp, o.map_psn),
+            _ => {}
+        }
+        if matches!(o.map_op, Op::Hold | Op::Report) {
+            let above = |n: u32| n.wrapping_sub(o.map_low.0) & 0xff_ffff;
+            let mut all: Vec<u32> = held.keys().map(|n| above(*n)).collect();
+            all.sort_unstable();
+            let walk = o.map_walk.ahead_of(o.map_low);
+            let base = all.iter().find(|n| **n as i32 >= walk).or(all.first()).copied();
+            let base = base.expect("a report of what is held");
+            rsp.map_rsp_psn = o.map_low.plus(base);
+            let bits = all.iter().filter(|n| (base..base + 64).contains(*n));
+            rsp.map_rsp_bits = bits.map(|n| 1 << (n - base)).sum();
+        }
+        self.due.push_back((clocks, rsp));
+    }
+
+    /// Parts of a run, cut where PSNs are a multiple of 64; one that ends there is followed by an
+    /// empty one.
+    fn advance(&mut self, qp: u8, psn: Psn) {
+        let held = self.held.entry(qp).or_default();
+        let (mut at, mut far) = (psn, 0);
+        loop {
+            let mut rsp = Inputs { map_rsp_valid: true, map_rsp_psn: at, ..Inputs::default() };
+            while let Some((last, asked)) = held.remove(&at.0) {
+                rsp.map_rsp_bits |= u64::from(last) << at.ahead_of(rsp.map_rsp_psn);
+                rsp.map_rsp_asked |= asked;
+                at = at.plus(1);
+                far += 1;
+                if at.0 % 64 == 0 {
+                    rsp.map_rsp_more = true;
+                    break;
+                }
+            }
+            (rsp.map_rsp_hit, rsp.map_rsp_far) = (far > 0, far);
+            let more = rsp.map_rsp_more;
+            self.due.push_back((if self.due.is_empty() { 3 } else { 2 }, rsp));
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// The response of this clock, if one is there.
+    fn show(&mut self, i: &mut Inputs) {
+        i.map_rsp_valid = false;
+        let Some((clocks, rsp)) = self.due.front_mut() else { return };
+        *clocks = clocks.saturating_sub(1);
+        if *clocks == 0 {
+            i.map_rsp_valid = true;
+            i.map_rsp_hit = rsp.map_rsp_hit;
+            i.map_rsp_psn = rsp.map_rsp_psn;
+            i.map_rsp_bits = rsp.map_rsp_bits;
+            i.map_rsp_far = rsp.map_rsp_far;
+            i.map_rsp_asked = rsp.map_rsp_asked;
+            i.map_rsp_more = rsp.map_rsp_more;
+        }
+    }
+}
+
+/// A pair with its memories, held against the plain receiver.
 struct Bench {
     pair: Lockstep<Regs>,
     peer: Ram<Peer>,
     rctx: Ram<Side>,
+    ends: Ram<End>,
+    maps: Maps,
     receiver: Receiver,
     sizes: Sizes,
-    /// What the last clock's handshake must show in this one.
+    /// What the last packet or close taken comes to, and what was seen of it.
     due: Effects,
-    deliveries: VecDeque<Delivery>,
-    answers: VecDeque<Answer>,
-    /// What the last packet or close taken came to.
-    last: Effects,
+    seen: Effects,
+    /// The answer shown has been seen before.
+    shown: bool,
 }
 
 fn address(dest: u8) -> u32 {
@@ -243,8 +432,9 @@ fn levels(sizes: &Sizes) -> Inputs {
         cfg_range: sizes.psns as u16,
         cfg_wire_overhead: 78,
         cfg_nominal_overhead: 60,
-        deliver_ready: true,
+        cfg_trimming: true,
         answer_ready: true,
+        map_ready: true,
         ..Inputs::default()
     };
     let pair = |n: u8| u64::from(address(2 * n)) | u64::from(address(2 * n + 1)) << 32;
@@ -257,18 +447,21 @@ impl Bench {
         let mut rng = Rng::new(seed, "rx_track memories");
         let mut peer = Ram::new((sizes.dests * sizes.qps) as usize);
         let mut rctx = Ram::new(sizes.qps as usize);
+        let mut ends = Ram::new((sizes.qps * sizes.psns) as usize);
         peer.randomize(&mut rng);
         rctx.randomize(&mut rng);
+        ends.randomize(&mut rng);
         Self {
             pair: Lockstep::new("rx_track", sizes, Start::Random(seed as u32)).expect("builds"),
             peer,
             rctx,
+            ends,
+            maps: Maps::default(),
             receiver: Receiver::new(sizes),
             sizes: *sizes,
             due: Effects::default(),
-            deliveries: VecDeque::new(),
-            answers: VecDeque::new(),
-            last: Effects::default(),
+            seen: Effects::default(),
+            shown: false,
         }
     }
 
@@ -283,15 +476,16 @@ impl Bench {
     fn reset(&mut self) {
         self.pair.reset().expect("a reset");
         self.receiver = Receiver::new(&self.sizes);
+        self.maps.due.clear();
         self.due = Effects::default();
-        self.deliveries.clear();
-        self.answers.clear();
+        self.seen = Effects::default();
+        self.shown = false;
     }
 
     fn sweep(&mut self) -> Result<(), Mismatch> {
         let mut i = levels(&self.sizes);
         i.in_valid = true;
-        i.r#in.kind = Kind::Probe;
+        i.r#in.kind = Kind::Ack;
         for _ in 0..self.sizes.dests * self.sizes.qps {
             let out = self.clock(&mut i)?;
             assert!(!out.in_ready && !out.close_ready, "nothing is taken in the sweep");
@@ -308,7 +502,22 @@ impl Bench {
     fn clock(&mut self, i: &mut Inputs) -> Result<Outputs, Mismatch> {
         i.peer_rdata = self.peer.rdata;
         i.rctx_rdata = self.rctx.rdata;
+        i.ends_rdata = self.ends.rdata;
+        self.maps.show(i);
         let o = self.pair.clock(i)?;
+        self.memories(&o);
+        if i.map_rsp_valid && o.map_rsp_ready {
+            self.maps.due.pop_front();
+        }
+        if o.map_valid && i.map_ready {
+            assert!(self.maps.due.is_empty(), "one request at a time");
+            self.maps.request(&o);
+        }
+        self.check(i, &o);
+        Ok(o)
+    }
+
+    fn memories(&mut self, o: &Outputs) {
         self.peer.clock(&ram_1r1w::Inputs {
             we: o.peer_we,
             waddr: o.peer_waddr,
@@ -323,65 +532,87 @@ impl Bench {
             re: o.rctx_re,
             raddr: o.rctx_raddr,
         });
-        self.check(i, &o);
-        Ok(o)
+        self.ends.clock(&ram_1r1w::Inputs {
+            we: o.ends_we,
+            waddr: o.ends_waddr,
+            wdata: o.ends_wdata,
+            re: o.ends_re,
+            raddr: o.ends_raddr,
+        });
     }
 
-    /// Holds this clock's outputs against what the plain receiver made of the last one.
+    /// Adds this clock's outputs to what was seen; with the next packet or close all of it must be
+    /// there.
     fn check(&mut self, i: &Inputs, o: &Outputs) {
-        let seen = Effects {
-            drop: if o.drop_valid { o.drop_reason } else { Drop::None },
-            dup: o.dup_valid,
-            recv: o.recv_valid.then_some((o.recv_qpn, o.recv_msn)),
-            created: o.created_valid.then_some((o.created_qpn, o.created_dest)),
-            closed: o.closed_valid.then_some(o.closed_qpn),
-            rel2: o.rel2_valid.then_some(o.rel2_bytes),
-            relt: o.relt_valid.then_some(o.relt_bytes),
-            deliver: None,
-            answer: None,
-        };
+        let seen = &mut self.seen;
+        seen.drops.extend(o.drop_valid.then_some(o.drop_reason));
+        seen.dups += u32::from(o.dup_valid);
+        seen.ooo += u32::from(o.ooo_valid);
+        seen.recv.extend(o.recv_valid.then_some((o.recv_qpn, o.recv_msn)));
+        seen.created = seen.created.or(o.created_valid.then_some((o.created_qpn, o.created_dest)));
+        seen.closed = seen.closed.or(o.closed_valid.then_some(o.closed_qpn));
+        seen.rel2.extend(o.rel2_valid.then_some(o.rel2_bytes));
+        seen.relt.extend(o.relt_valid.then_some(o.relt_bytes));
+        seen.deliver.extend(o.deliver_valid.then_some(o.deliver));
+        seen.answer = seen.answer.or((o.answer_valid && !self.shown).then_some(o.answer));
+        self.shown = o.answer_valid && !i.answer_ready;
+        seen.ctrl_drops += o.ctrl_drops;
         let clock = self.pair.clocks();
-        assert_eq!(seen, Effects { deliver: None, answer: None, ..self.due }, "clock {clock}");
-        self.due = Effects::default();
-        if o.deliver_valid && i.deliver_ready {
-            assert_eq!(Some(o.deliver), self.deliveries.pop_front(), "clock {clock}");
-        }
-        if o.answer_valid && i.answer_ready {
-            assert_eq!(Some(o.answer), self.answers.pop_front(), "clock {clock}");
-        }
         assert!(!(o.in_ready && o.close_ready), "one at a time");
-        if o.in_ready && i.in_valid {
-            self.due = self.receiver.packet(i);
-            self.deliveries.extend(self.due.deliver);
-            self.answers.extend(self.due.answer);
-            self.last = self.due;
+        let (packet, close) = (o.in_ready && i.in_valid, o.close_ready && i.close_valid);
+        if packet || close {
+            assert_eq!(self.seen, self.due, "clock {clock}");
+            self.seen = Effects::default();
+            self.due =
+                if packet { self.receiver.packet(i) } else { self.receiver.close(i.close_qpn) };
         }
-        if o.close_ready && i.close_valid {
-            self.due = self.receiver.close(i.close_qpn);
-            self.last = self.due;
-        }
+        self.receiver.waiting -= u16::from(i.sent_valid);
     }
 
-    /// One packet from idle, with its effects; checks how long it takes.
-    fn packet(&mut self, i: &Inputs, p: Parsed) -> Result<Effects, Mismatch> {
+    /// Clocks until nothing more follows; what was seen, in which number of them.
+    fn settle(&mut self, i: &mut Inputs) -> Result<u32, Mismatch> {
+        i.in_valid = false;
+        i.close_valid = false;
+        let mut clocks = 0;
+        while self.pair.regs().state != State::Idle {
+            self.clock(i)?;
+            clocks += 1;
+            assert!(clocks < 3000, "it ends");
+        }
+        self.clock(i)?;
+        let clock = self.pair.clocks();
+        assert_eq!(self.seen, self.due, "clock {clock}");
+        Ok(clocks)
+    }
+
+    /// One packet from idle, with its effects, and the clocks to its judgement.
+    fn judged(&mut self, i: &Inputs, p: Parsed) -> Result<(Effects, u32), Mismatch> {
         let mut i = Inputs { in_valid: true, r#in: p, ..i.clone() };
         let mut clocks = 1;
         while !self.clock(&mut i)?.in_ready {
             clocks += 1;
-            assert!(clocks <= 8, "at most 8 clocks a packet");
+            assert!(clocks <= 10, "at most 10 clocks a packet");
         }
-        i.in_valid = false;
-        self.clock(&mut i)?;
-        Ok(self.last)
+        self.settle(&mut i)?;
+        // Control frames are built at once.
+        let frames = self.receiver.waiting;
+        for _ in 0..frames {
+            i.sent_valid = true;
+            self.clock(&mut i)?;
+        }
+        Ok((self.seen.clone(), clocks))
+    }
+
+    fn packet(&mut self, i: &Inputs, p: Parsed) -> Result<Effects, Mismatch> {
+        Ok(self.judged(i, p)?.0)
     }
 
     /// One close from idle.
     fn close(&mut self, i: &Inputs, qpn: Qpn) -> Result<Effects, Mismatch> {
         let mut i = Inputs { close_valid: true, close_qpn: qpn, ..i.clone() };
         while !self.clock(&mut i)?.close_ready {}
-        i.close_valid = false;
-        self.clock(&mut i)?;
-        Ok(self.last)
+        self.settle(&mut i)?;
+        Ok(self.seen.clone())
     }
 }
 
@@ -402,10 +633,31 @@ fn data(dest: u8, sender: Qpn, psn: u32, len: u16) -> Parsed {
 fn kind(name: &str) -> Kind {
     match name {
         "data" => Kind::Data,
-        "trim" => Kind::Trimmed,
+        "trim" | "hop" => Kind::Trimmed,
         "ack" => Kind::Ack,
+        "probe" => Kind::Probe,
         other => panic!("no kind {other}"),
     }
+}
+
+/// Items joined by `+`, or a dot.
+fn list(items: impl IntoIterator<Item = String>) -> String {
+    let items: Vec<_> = items.into_iter().collect();
+    if items.is_empty() { ".".into() } else { items.join("+") }
+}
+
+/// An answer as fixtures write it.
+fn reply(a: &Answer) -> String {
+    let kind = match (a.nack, a.probe, a.sack, a.ack) {
+        (Nack::Trimmed, ..) => return format!("N1:{:06x}", a.drew.0),
+        (Nack::LastHop, ..) => return format!("N2:{:06x}", a.drew.0),
+        (Nack::Range, ..) => return format!("NB:{:06x}", a.drew.0),
+        (_, true, ..) => return format!("P{:04x}:{:06x}", a.drew.0, a.cum.0),
+        (_, _, true, true) => "SA",
+        (_, _, true, false) => "S",
+        _ => "A",
+    };
+    format!("{kind}{:06x}+{}:{:x}", a.cum.0, a.sack_offset, a.bitmap)
 }
 
 fn play(file: &str) -> Result<(), Mismatch> {
@@ -413,53 +665,59 @@ fn play(file: &str) -> Result<(), Mismatch> {
     let mut i = levels(&Sizes::SMALL);
     i.cfg_initial_psn = Psn(0xff_fffe);
     i.cfg_range = 4;
-    for row in Table::read(file) {
-        i.in_valid = row.bit("in");
-        i.r#in = Parsed {
-            kind: kind(row.text("kind")),
-            by_sender: row.bit("R"),
-            ack_req: row.bit("A"),
-            last: row.bit("last"),
-            ..data(1, Qpn(row.hex("qpn") as u32), row.hex("psn") as u32, row.dec("len") as u16)
+    for (n, row) in Table::read(file).into_iter().enumerate() {
+        let flags = row.text("flags");
+        let qpn = Qpn(row.hex("qpn") as u32);
+        let (e, clocks) = if row.text("kind") == "close" {
+            (bench.close(&i, qpn)?, 3)
+        } else {
+            let sent = data(1, qpn, row.hex("psn") as u32, row.dec("len") as u16);
+            let packet = Parsed {
+                kind: kind(row.text("kind")),
+                last_hop: row.text("kind") == "hop",
+                by_sender: flags.contains('R'),
+                ack_req: flags.contains('A'),
+                rtx: flags.contains('x'),
+                last: flags.contains('l'),
+                msn: n as u16,
+                ctrl: Wide([0xcdab_0000_0000, 0, 0, 0]),
+                ..sent
+            };
+            bench.judged(&i, packet)?
         };
-        i.close_valid = row.bit("close");
-        i.close_qpn = Qpn(row.hex("cqpn") as u32);
-        i.answer_ready = row.bit("aready");
-        let o = bench.clock(&mut i)?;
-        row.expect("in_ready", u8::from(o.in_ready));
-        row.expect("close_ready", u8::from(o.close_ready));
-        let drop = if o.drop_valid { format!("{:?}", o.drop_reason) } else { ".".into() };
-        row.expect("drop", drop);
-        row.expect("dup", u8::from(o.dup_valid));
-        row.expect("recv", u8::from(o.recv_valid));
-        let number =
-            |valid: bool, qpn: Qpn| if valid { format!("{:06x}", qpn.0) } else { ".".into() };
-        row.expect("made", number(o.created_valid, o.created_qpn));
-        row.expect("shut", number(o.closed_valid, o.closed_qpn));
-        let release = match (o.rel2_valid, o.relt_valid) {
-            (false, false) => ".".into(),
-            (true, _) => format!("d{}", o.rel2_bytes),
-            (_, true) => format!("c{}", o.relt_bytes),
+        row.expect("clocks", clocks);
+        row.expect("drop", list(e.drops.iter().map(|d| format!("{d:?}"))));
+        row.expect("dup", e.dups);
+        row.expect("ooo", e.ooo);
+        row.expect("recv", e.recv.len());
+        row.expect("made", list(e.created.map(|(q, _)| format!("{:06x}", q.0))));
+        row.expect("shut", list(e.closed.map(|q| format!("{:06x}", q.0))));
+        let data = e.rel2.iter().map(|n| format!("d{n}"));
+        row.expect("release", list(data.chain(e.relt.iter().map(|n| format!("c{n}")))));
+        let deliver = |d: &Delivery| {
+            format!(
+                "{}{}{}",
+                if d.write { "w" } else { "s" },
+                d.len,
+                if d.complete { "!" } else { "" }
+            )
         };
-        row.expect("release", release);
-        let deliver = match (o.deliver_valid, o.deliver.write) {
-            (false, _) => ".".into(),
-            (true, write) => format!("{}{}", if write { "w" } else { "s" }, o.deliver.len),
-        };
-        row.expect("deliver", deliver);
-        let answer = match (o.answer_valid, o.answer.ack) {
-            (false, _) => ".".into(),
-            (true, ack) => format!("{}{:06x}", if ack { "SA" } else { "S" }, o.answer.cum.0),
-        };
-        row.expect("answer", answer);
+        row.expect("deliver", list(e.deliver.iter().map(deliver)));
+        row.expect("answer", list(e.answer.iter().map(reply)));
     }
     Ok(())
 }
 
-/// RX-3, RX-4, RX-5, RX-7, RX-8, ACK-1: what each difference from the cumulative PSN draws.
+/// RX-3, RX-4, RX-5, RX-7, RX-8, ACK-1, NAK-1, PTH-2: what each difference from the cumulative PSN draws.
 #[test]
 fn window_borders() -> Result<(), Mismatch> {
     play("rx_track/window_borders.txt")
+}
+
+/// RX-7, RX-8, SACK-1, SACK-3: gaps open and close, messages complete in PSN order.
+#[test]
+fn gaps_open_and_close() -> Result<(), Mismatch> {
+    play("rx_track/gaps_open_and_close.txt")
 }
 
 /// QP-4, QP-5: creation, generations, closes.
@@ -483,25 +741,24 @@ fn differences_from_20_bases() -> Result<(), Mismatch> {
         differences.retain(|d| *d != 1);
         for trimmed in [true, false] {
             let own = {
-                let e = bench.packet(&i, data(0, Qpn(sender), base.wrapping_add(1), 10))?;
-                assert_eq!(e.drop, Drop::Psn, "a packet ahead creates the side and is dropped");
-                e.created.expect("created").0
+                let first = data(0, Qpn(sender), base.wrapping_add(1), 10);
+                let e = bench.packet(&i, Parsed { kind: Kind::Trimmed, ..first })?;
+                e.created.expect("a trimmed packet creates the side").0
             };
             for difference in &differences {
                 let kind = if trimmed { Kind::Trimmed } else { Kind::Data };
                 let psn = cum.wrapping_add(*difference);
                 let e = bench.packet(&i, Parsed { kind, ..data(0, Qpn(sender), psn, 10) })?;
                 let below = *difference == 0 || *difference >= 0x80_0000;
-                let drop = match (below, trimmed) {
-                    (true, _) => Drop::None,
-                    (false, true) if *difference <= range => Drop::None,
-                    _ => Drop::Psn,
-                };
-                assert_eq!(e.drop, drop, "{difference:#x} from {cum:#x}");
-                assert_eq!(e.dup, below && !trimmed, "{difference:#x} from {cum:#x}");
+                let inside = below || *difference <= range;
+                let drop = if inside { Drop::None } else { Drop::Psn };
+                let held = u32::from(!below && inside && !trimmed);
+                assert_eq!(e.drop(), drop, "{difference:#x} from {cum:#x}");
+                assert_eq!(e.dups, u32::from(below && !trimmed), "{difference:#x} from {cum:#x}");
+                assert_eq!(e.ooo, held, "{difference:#x} from {cum:#x}");
             }
             let e = bench.packet(&i, data(0, Qpn(sender), base, 10))?;
-            assert!(e.drop == Drop::None && !e.dup, "in order from {base:#x}");
+            assert!(e.drop() == Drop::None && e.dups == 0, "in order from {base:#x}");
             bench.close(&i, own)?;
             sender += 0x100;
         }
@@ -526,12 +783,12 @@ fn generations_at_or_below_the_closed_one_are_dropped() -> Result<(), Mismatch> 
             let own = e.created.expect("any generation is new").0;
             let e = bench.packet(&i, data(dest, number(next), 1, 1))?;
             let expected = if difference == 0 { Drop::None } else { Drop::Qp };
-            assert_eq!(e.drop, expected, "{difference:#x} while {first:#x} is open");
+            assert_eq!(e.drop(), expected, "{difference:#x} while {first:#x} is open");
             bench.close(&i, own)?;
             let e = bench.packet(&i, data(dest, number(next), 0, 1))?;
             let newer = (1..0x8000).contains(&difference);
             assert_eq!(e.created.is_some(), newer, "{difference:#x} after {first:#x}");
-            assert_eq!(e.drop, if newer { Drop::None } else { Drop::Qp });
+            assert_eq!(e.drop(), if newer { Drop::None } else { Drop::Qp });
             if let Some((own, _)) = e.created {
                 bench.close(&i, own)?;
             }
@@ -553,7 +810,7 @@ fn a_full_table_drops_and_slots_return_oldest_closed_first() -> Result<(), Misma
         }
         for _ in 0..2 {
             let e = bench.packet(&i, number(sizes.qps))?;
-            assert_eq!((e.drop, e.created), (Drop::QpFull, None));
+            assert_eq!((e.drop(), e.created), (Drop::QpFull, None));
         }
         for slot in [5, 3, 9] {
             bench.close(&i, Qpn(0x100 + slot))?;
@@ -565,14 +822,14 @@ fn a_full_table_drops_and_slots_return_oldest_closed_first() -> Result<(), Misma
             assert_eq!(e.created, Some((Qpn(0x200 + slot), 1)), "the second life of {slot}");
         }
         let e = bench.packet(&i, number(sizes.qps + 3))?;
-        assert_eq!(e.drop, Drop::QpFull);
+        assert_eq!(e.drop(), Drop::QpFull);
         // With R clear the old life's number is nobody's.
         let old = Parsed { by_sender: false, ..data(1, Qpn(0x100 + 5), 1, 1) };
-        assert_eq!(bench.packet(&i, old)?.drop, Drop::Qp);
+        assert_eq!(bench.packet(&i, old)?.drop(), Drop::Qp);
         let new = Parsed { by_sender: false, ..data(1, Qpn(0x200 + 5), 1, 1) };
-        assert_eq!(bench.packet(&i, new)?.drop, Drop::None);
+        assert_eq!(bench.packet(&i, new)?.drop(), Drop::None);
         let stranger = Parsed { by_sender: false, ..data(0, Qpn(0x200 + 5), 2, 1) };
-        assert_eq!(bench.packet(&i, stranger)?.drop, Drop::Qp);
+        assert_eq!(bench.packet(&i, stranger)?.drop(), Drop::Qp);
     }
     Ok(())
 }
@@ -624,7 +881,8 @@ fn counters_wrap() -> Result<(), Mismatch> {
     let mut bench = Bench::swept(&Sizes::SMALL, 6)?;
     let i = levels(&Sizes::SMALL);
     let sender = Qpn(0x101);
-    let own = bench.packet(&i, data(0, sender, 1, 0))?.created.expect("created").0;
+    let first = Parsed { kind: Kind::Trimmed, ..data(0, sender, 1, 0) };
+    let own = bench.packet(&i, first)?.created.expect("created").0;
     // 2^32 bytes are 2^24 units.
     let start = (1_u64 << 32) - 360;
     let side = *bench.rctx.peek(0);
@@ -642,6 +900,162 @@ fn counters_wrap() -> Result<(), Mismatch> {
     assert_eq!(reports, expected);
     let one = bench.packet(&i, Parsed { rtx: true, ..data(0, sender, 5, 1) })?;
     assert_eq!(one.answer.expect("retransmit flag").rcvd, 1, "1 byte is a unit");
+    Ok(())
+}
+
+/// RX-4, SACK-3, case 23: PSN 0 is lost and 1 to 1,023 are held. The reports that 16 duplicates
+/// draw list all of them; 1,023 is the last that is accepted, and 1,024 draws a NACK.
+#[test]
+fn sixteen_reports_list_a_full_window() -> Result<(), Mismatch> {
+    let mut bench = Bench::swept(&Sizes::DEFAULT, 7)?;
+    let i = levels(&Sizes::DEFAULT);
+    let sender = Qpn(0x101);
+    let mut listed = BTreeSet::new();
+    let mut list = |a: Option<Answer>| {
+        let a = a.expect("a SACK");
+        let base = a.cum.plus(u32::from(a.sack_offset));
+        listed.extend((0..64).filter(|n| a.bitmap >> n & 1 == 1).map(|n| base.plus(n).0));
+        listed.len()
+    };
+    for psn in 1..1024 {
+        assert_eq!(bench.packet(&i, data(0, sender, psn, 1))?.ooo, 1);
+    }
+    let e = bench.packet(&i, data(0, sender, 1024, 1))?;
+    assert_eq!((e.drop(), e.answer.expect("a NACK").nack), (Drop::Psn, Nack::Range));
+    for n in 1..=16 {
+        let e = bench.packet(&i, data(0, sender, 1023, 4096))?;
+        assert_eq!(e.dups, 1);
+        assert!(list(e.answer) == 1023 || n < 16, "1 to 1,023 within 16 SACKs");
+    }
+    let e = bench.packet(&i, data(0, sender, 0, 1))?;
+    assert_eq!(bench.rctx.peek(0).expected, Psn(1024), "the run is passed whole");
+    assert_eq!(e.drop(), Drop::None);
+    Ok(())
+}
+
+/// RX-8: one arrival completes 20 messages; their events come in PSN order, one a clock.
+#[test]
+fn one_recv_complete_a_clock_in_order() -> Result<(), Mismatch> {
+    let mut bench = Bench::swept(&Sizes::SMALL, 8)?;
+    let mut i = levels(&Sizes::SMALL);
+    for psn in (1..=20).rev() {
+        let p = Parsed { last: true, msn: psn as u16, ..data(0, Qpn(0x101), psn, 1) };
+        assert!(bench.packet(&i, p)?.recv.is_empty());
+    }
+    i.r#in = Parsed { last: true, ..data(0, Qpn(0x101), 0, 1) };
+    i.in_valid = true;
+    while !bench.clock(&mut i)?.in_ready {}
+    i.in_valid = false;
+    let mut recv = Vec::new();
+    for _ in 0..40 {
+        let o = bench.clock(&mut i)?;
+        recv.extend(o.recv_valid.then_some((bench.pair.clocks(), o.recv_msn)));
+    }
+    let msns: Vec<_> = recv.iter().map(|(_, msn)| *msn).collect();
+    assert_eq!(msns, (0..=20).collect::<Vec<u16>>());
+    assert_eq!(recv[20].0 - recv[1].0, 19, "20 of them in 20 clocks");
+    Ok(())
+}
+
+/// ACK-1, SACK-6: 1,024 control frames wait; of the answer that would be the 1,024th and the next
+/// only the first goes. Deliveries and judgements go on.
+#[test]
+fn the_1025th_control_frame_is_dropped() -> Result<(), Mismatch> {
+    let mut bench = Bench::swept(&Sizes::DEFAULT, 9)?;
+    let mut i = levels(&Sizes::DEFAULT);
+    let mut drops = 0;
+    for psn in 0..1025 {
+        // A SACK alone, then SACKs with their ACKs.
+        i.r#in = Parsed { rtx: psn == 0, ack_req: psn > 0, ..data(0, Qpn(0x101), psn, 1) };
+        i.in_valid = true;
+        while !bench.clock(&mut i)?.in_ready {}
+        bench.settle(&mut i)?;
+        drops += u32::from(bench.seen.ctrl_drops);
+        assert_eq!(bench.seen.deliver.len(), 1);
+        if psn == 512 {
+            let a = bench.seen.answer.expect("a SACK");
+            assert!(a.sack && !a.ack && drops == 1, "1 + 511 × 2 + 1 frames wait");
+        }
+    }
+    assert_eq!(drops, 1 + 512 * 2);
+    i.sent_valid = true;
+    bench.clock(&mut i)?;
+    i.sent_valid = false;
+    let e = bench.packet(&i, Parsed { rtx: true, ..data(0, Qpn(0x101), 1025, 1) })?;
+    assert!(e.answer.is_some() && e.ctrl_drops == 0, "one is built, one more may wait");
+    Ok(())
+}
+
+/// ACK-1, RX-2: where the queue of deliveries is full data is dropped, and nothing else changes.
+#[test]
+fn a_full_queue_of_deliveries_drops_data() -> Result<(), Mismatch> {
+    let mut bench = Bench::swept(&Sizes::SMALL, 10)?;
+    let mut i = levels(&Sizes::SMALL);
+    for (level, drop) in [(0, Drop::Pool), (1, Drop::None)] {
+        i.deliver_level = full(&Sizes::SMALL) - level;
+        let e = bench.packet(&i, data(0, Qpn(0x101), 0, 1))?;
+        assert_eq!((e.drop(), e.created.is_none()), (drop, drop == Drop::Pool));
+    }
+    i.deliver_level = u32::MAX;
+    let e = bench.packet(&i, Parsed { kind: Kind::Trimmed, ..data(0, Qpn(0x101), 1, 0) })?;
+    assert_eq!(e.drop(), Drop::None, "trimmed packets bring no delivery");
+    Ok(())
+}
+
+/// RX-7, SACK-1: packets in order 3 clocks each, ahead of a gap 6, with a report 9; every fourth
+/// with a SACK makes less than 8.
+#[test]
+fn a_packet_every_eight_clocks() -> Result<(), Mismatch> {
+    let mut bench = Bench::swept(&Sizes::DEFAULT, 11)?;
+    let mut i = levels(&Sizes::DEFAULT);
+    let own = bench.packet(&i, data(0, Qpn(0x101), 0, 1))?.created.expect("created").0;
+    i.sent_valid = false;
+    for (first, len, clocks) in [(1, 1000, 3 * 64), (66, 1000, 64 * 8), (200, 4096, 64 * 9)] {
+        let start = bench.pair.clocks();
+        for psn in first..first + 64 {
+            i.r#in = Parsed { by_sender: false, ..data(0, own, psn, len) };
+            i.in_valid = true;
+            while !bench.clock(&mut i)?.in_ready {}
+        }
+        bench.settle(&mut i)?;
+        let took = bench.pair.clocks() - start;
+        assert!(took <= clocks + 10, "{took} clocks for 64 packets from {first}");
+    }
+    Ok(())
+}
+
+/// Cases 28 and 29, RX-7, RX-8: every packet twice, in any order within the window: each payload is
+/// written once, each message completed once, in order.
+#[test]
+fn duplicated_and_shuffled_is_as_in_order() -> Result<(), Mismatch> {
+    const PACKETS: u32 = 120;
+    let mut rng = Rng::new(12, "shuffle");
+    for round in 0..6 {
+        let mut bench = Bench::swept(&Sizes::SMALL, 12 + round)?;
+        let mut i = levels(&Sizes::SMALL);
+        i.cfg_initial_psn = Psn(0xff_ffc0);
+        let mut order: Vec<u32> = (0..PACKETS).chain(0..PACKETS).collect();
+        for n in (1..order.len()).rev() {
+            order.swap(n, rng.below(n as u64 + 1) as usize);
+        }
+        let (mut written, mut recv, mut bytes) = (BTreeSet::new(), Vec::new(), 0);
+        for n in order {
+            let psn = i.cfg_initial_psn.plus(n).0;
+            let p = data(0, Qpn(0x101), psn, (n % 3 * 100) as u16);
+            let last = n % 5 == 4;
+            let e =
+                bench.packet(&i, Parsed { last, msn: (n / 5) as u16, raddr: u64::from(n), ..p })?;
+            recv.extend(e.recv.iter().map(|(_, msn)| *msn));
+            for d in e.deliver.iter().filter(|d| d.write && d.len > 0) {
+                assert!(written.insert(d.addr), "payload {n} is written once");
+                bytes += u32::from(d.len);
+            }
+        }
+        assert_eq!(recv, (0..24).collect::<Vec<u16>>());
+        assert_eq!(bytes, (0..PACKETS).map(|n| n % 3 * 100).sum::<u32>());
+        let side = *bench.rctx.peek(0);
+        assert_eq!((side.expected, side.held, side.msn), (i.cfg_initial_psn.plus(PACKETS), 0, 24));
+    }
     Ok(())
 }
 
@@ -682,6 +1096,8 @@ impl Traffic {
         });
         let psn = match rng.below(10) {
             0 => next.minus(1).plus(rng.pick(&BORDERS)),
+            3 => next.plus(rng.below(u64::from(i.cfg_range.min(70))) as u32),
+            4..7 => next.plus(1 + rng.below(6) as u32),
             1 => next.minus(1).plus(u32::from(i.cfg_range)).plus(rng.pick(&RANGE_BORDERS)),
             2 => next.minus(rng.below(5) as u32),
             _ => next,
@@ -692,6 +1108,8 @@ impl Traffic {
         let len = if rng.percent(80) { rng.pick(&LENGTHS) } else { rng.below(8_193) as u16 };
         Parsed {
             kind,
+            last_hop: rng.percent(50),
+            ctrl: Wide([any, any, 0, 0]),
             first: rng.percent(30),
             last: rng.percent(30),
             ce: rng.percent(10),
@@ -727,7 +1145,6 @@ impl Traffic {
     /// `clocks` clocks, with a reset in the middle.
     fn run(&mut self, bench: &mut Bench, clocks: u32) -> Result<[u32; 16], Mismatch> {
         let mut i = levels(&bench.sizes);
-        i.deliver_ready = false;
         i.answer_ready = false;
         let mut drops = [0; 16];
         let mut taken = 0;
@@ -736,11 +1153,18 @@ impl Traffic {
                 bench.reset();
                 i.in_valid = false;
                 i.close_valid = false;
+                i.sent_valid = false;
                 self.lives.clear();
             }
             if !i.in_valid && !i.close_valid && clock % 1024 < 16 {
                 i.cfg_initial_psn = Psn(self.rng.pick(&BASES));
                 i.cfg_range = self.rng.pick(&[1, 2, 4, 127, 128, 1023, 1024]);
+            }
+            // Both are looked at while a packet is offered.
+            if !i.in_valid && self.rng.percent(2) {
+                i.cfg_trimming = self.rng.percent(75);
+                let around = full(&bench.sizes) + 1 - self.rng.below(3) as u32;
+                i.deliver_level = if self.rng.percent(20) { around } else { 0 };
             }
             if !i.in_valid && self.rng.percent(75) {
                 i.r#in = self.packet(bench, &i);
@@ -753,8 +1177,13 @@ impl Traffic {
             if clock % 512 == 0 {
                 self.ready = self.rng.pick(&[0, 25, 75, 75, 100, 100]);
             }
-            i.deliver_ready = self.rng.percent(self.ready);
             i.answer_ready = self.rng.percent(self.ready);
+            i.map_ready = self.rng.percent(90);
+            // Where the room of an answer is not being looked at.
+            let state = bench.pair.regs().state;
+            let apart = !matches!(state, State::Judge | State::Ask | State::Settle);
+            let builds = clock % (clocks / 2) > clocks / 5 * 2 && self.rng.percent(90);
+            i.sent_valid = apart && builds && bench.receiver.waiting > 0;
             let o = bench.clock(&mut i)?;
             if o.drop_valid {
                 drops[o.drop_reason as usize] += 1;
@@ -772,9 +1201,9 @@ impl Traffic {
     }
 }
 
-/// RX-3 to RX-8, QP-4, QP-5, ACK-1, SACK-1: random packets and closes, with back-pressure and a
-/// reset in the middle; the plain receiver holds against every event, delivery and answer.
-/// QP-4, QP-5, RX-3, RX-8, ACK-1, SACK-1, SACK-2 all at once.
+/// QP-4, QP-5, RX-3, RX-4, RX-5, RX-6, RX-7, RX-8, ACK-1, SACK-1, SACK-2, SACK-3, SACK-6, NAK-1,
+/// PTH-2, MSN-8 all at once: random packets and closes, with back-pressure and a reset in the
+/// middle; the plain receiver holds against every event, delivery and answer.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("rx_track");
@@ -785,7 +1214,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         let mut traffic =
             Traffic { rng: Rng::new(seed, "rx_track"), lives: HashMap::new(), ready: 75 };
         let drops = traffic.run(&mut bench, clocks)?;
-        for reason in [Drop::Opcode, Drop::Peer, Drop::Qp, Drop::Psn] {
+        for reason in [Drop::Opcode, Drop::Pool, Drop::Peer, Drop::Qp, Drop::Psn] {
             assert!(drops[reason as usize] > 0, "{reason:?} comes up");
         }
         assert!(sizes.qps > 16 || drops[Drop::QpFull as usize] > 0, "a small table is full");

@@ -80,6 +80,8 @@ struct Qp {
     queue: VecDeque<Posted>,
     next: u64,
     acked: u64,
+    /// A packet waits to go again, as the block knows it.
+    flagged: bool,
 }
 
 /// The rules SCH-1, SCH-2, SCH-3, SCH-4, SCH-5 and SEG-1, SEG-2, one event after the other.
@@ -94,6 +96,8 @@ struct Reference {
     qps: BTreeMap<u8, Qp>,
     /// The group that asks its window before it joins.
     joining: Option<u8>,
+    /// It goes to the head.
+    joins_front: bool,
 }
 
 impl Reference {
@@ -104,11 +108,29 @@ impl Reference {
     /// QPs of a group with work, in the order of their turns.
     fn turns(&self, group: u8) -> Vec<u8> {
         let last = self.last.get(&group).copied().unwrap_or(255);
-        let work = |(n, qp): (&u8, &Qp)| (qp.group == group && self.ready(qp)).then_some(*n);
+        let able = |qp: &Qp| qp.flagged || self.ready(qp);
+        let work = |(n, qp): (&u8, &Qp)| (qp.group == group && able(qp)).then_some(*n);
         let all: Vec<u8> = self.qps.iter().filter_map(work).collect();
         let after = all.iter().copied().filter(|n| *n > last);
         let upto = all.iter().copied().filter(|n| *n <= last);
         after.chain(upto).collect()
+    }
+
+    /// SCH-4, SCH-5: a packet waits in the group, so it goes to the head.
+    fn front(&self, group: u8) -> bool {
+        self.qps.values().any(|qp| qp.group == group && qp.flagged)
+    }
+
+    /// The group goes back after its turn.
+    fn back(&mut self, group: u8) {
+        if self.turns(group).is_empty() {
+            return;
+        }
+        if self.front(group) {
+            self.list.push_front(group);
+        } else {
+            self.list.push_back(group);
+        }
     }
 
     fn len(&self, qp: u8) -> u64 {
@@ -124,6 +146,7 @@ impl Reference {
         assert!(self.joining.is_none(), "group {group} changes while another joins");
         if !self.list.contains(&group) && !self.turns(group).is_empty() {
             self.joining = Some(group);
+            self.joins_front = self.front(group);
         }
     }
 
@@ -156,9 +179,7 @@ impl Reference {
         }
         ctx.next += 1;
         self.last.insert(group, qp);
-        if !self.turns(group).is_empty() {
-            self.list.push_back(group);
-        }
+        self.back(group);
         segment
     }
 }
@@ -182,6 +203,8 @@ struct Case {
     pace: u64,
     /// Chance of a post, in percent.
     posts: u64,
+    /// Chance of a loss, in percent.
+    losses: u64,
 }
 
 impl Case {
@@ -197,6 +220,7 @@ impl Case {
         ready: 75,
         pace: 10,
         posts: 5,
+        losses: 0,
     };
 
     /// Message lengths at the borders of SEG-1.
@@ -205,6 +229,17 @@ impl Case {
         let lengths = [0, 1, mss - 1, mss, mss + 1, 2 * mss, 2 * mss + 1, 8_193.min(40 * mss)];
         rng.pick(&lengths)
     }
+}
+
+/// A packet that is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    nominal: u64,
+    slot: u16,
+    /// The message that ends with it.
+    ends: Option<u16>,
+    /// It waits to go again.
+    waits: bool,
 }
 
 /// Everything around the block, and the reference beside it.
@@ -226,8 +261,17 @@ struct Bench {
     tags_out: Vec<u16>,
     free_msgs: VecDeque<u16>,
     msn: BTreeMap<u8, u16>,
-    /// Packets not acknowledged, oldest first: nominal bytes, slot, the message that ends there.
-    unacked: BTreeMap<u8, VecDeque<(u64, u16, Option<u16>)>>,
+    /// Packets not acknowledged, oldest first.
+    unacked: BTreeMap<u8, VecDeque<Packet>>,
+    /// The QP whose packet is asked for, and when the answer comes.
+    asking: Option<(u8, u64)>,
+    /// The answer is a packet that is on offer.
+    offered: bool,
+    /// What the end of its turn must say in this clock.
+    expected_end: Option<bool>,
+    /// What its turn must reserve in this clock.
+    expected_resv: Option<u16>,
+    few_slots: bool,
     rings: Vec<u64>,
     half_due: Vec<u64>,
     armed: bool,
@@ -255,6 +299,12 @@ struct Seen {
     exact_fit: u64,
     wraps: u64,
     drops: u64,
+    waits: u64,
+    resent: u64,
+    misses: u64,
+    resends_shut: u64,
+    resends_stopped: u64,
+    slotless: u64,
 }
 
 impl Bench {
@@ -277,6 +327,11 @@ impl Bench {
             free_msgs: VecDeque::new(),
             msn: BTreeMap::new(),
             unacked: BTreeMap::new(),
+            asking: None,
+            offered: false,
+            expected_end: None,
+            expected_resv: None,
+            few_slots: false,
             rings: Vec::new(),
             half_due: Vec::new(),
             armed: false,
@@ -322,6 +377,9 @@ impl Bench {
         self.free_msgs = (0..self.sizes.msgs as u16).collect();
         self.msn.clear();
         self.unacked.clear();
+        (self.asking, self.offered, self.expected_end) = (None, false, None);
+        self.expected_resv = None;
+        self.few_slots = false;
         self.rings.clear();
         self.half_due.clear();
         (self.armed, self.stopped, self.passing) = (false, false, false);
@@ -352,7 +410,9 @@ impl Bench {
         let slot = self.rng.below(u64::from(self.sizes.qps)) as u8;
         // A QP whose messages are all acknowledged is closed and opened again, half of the time.
         let busy = self.reference.qps.get(&slot).is_some_and(|qp| !qp.queue.is_empty())
-            || self.unacked.get(&slot).is_some_and(|u| !u.is_empty());
+            || self.unacked.get(&slot).is_some_and(|u| !u.is_empty())
+            || self.reference.qps.get(&slot).is_some_and(|qp| qp.flagged)
+            || (self.i.wait_valid && self.i.wait_qp == slot);
         let known = self.reference.qps.get(&slot).map(|qp| (qp.dest, qp.group));
         let open = known.is_none() || (!busy && self.rng.percent(50));
         let dest = self.rng.below(u64::from(self.sizes.dests)) as u8;
@@ -390,18 +450,21 @@ impl Bench {
             return;
         }
         let qp = self.rng.pick(&open);
-        // Not while a post may open the slot anew.
-        if self.i.post_valid && self.i.post_qp == qp {
+        // Not while a post may open the slot anew, nor while a packet of it is offered.
+        let asked = self.asking.is_some_and(|(of, _)| of == qp);
+        if self.i.post_valid && self.i.post_qp == qp || asked {
             return;
         }
         let packets = self.unacked.entry(qp).or_default();
         let n = if all { packets.len() as u64 } else { self.rng.below(packets.len() as u64 + 1) };
         let ctx = &self.reference.qps[&qp];
         let (group, acked) = (ctx.group, ctx.acked);
-        for (bytes, slot, msg) in packets.drain(..n as usize) {
-            *self.flight.get_mut(&group).expect("in flight") -= bytes;
-            self.late_slots.push(slot);
-            self.free_msgs.extend(msg);
+        for packet in packets.drain(..n as usize) {
+            if !packet.waits {
+                *self.flight.get_mut(&group).expect("in flight") -= packet.nominal;
+            }
+            self.late_slots.push(packet.slot);
+            self.free_msgs.extend(packet.ends);
         }
         let cum = self.reference.psn(acked + n).minus(1);
         self.i.ack_valid = true;
@@ -413,6 +476,108 @@ impl Bench {
         } else {
             cum
         };
+    }
+
+    /// Loses a packet now and then: its bytes leave flight, and it waits to go again.
+    fn offer_wait(&mut self) {
+        if self.case.losses == 0 || self.i.wait_valid || !self.rng.percent(self.case.losses) {
+            return;
+        }
+        let lost = |p: &Packet| !p.waits;
+        let open = self.unacked.iter().filter(|(_, u)| u.iter().any(lost)).map(|(n, _)| *n);
+        let open: Vec<u8> = open.collect();
+        if open.is_empty() {
+            return;
+        }
+        let qp = self.rng.pick(&open);
+        // A slot that a post may open anew has nothing to lose.
+        if self.i.post_valid && self.i.post_qp == qp || self.asking.is_some_and(|(of, _)| of == qp)
+        {
+            return;
+        }
+        let packets = self.unacked.get_mut(&qp).expect("open");
+        let on_wire: Vec<usize> = (0..packets.len()).filter(|n| lost(&packets[*n])).collect();
+        let packet = &mut packets[self.rng.pick(&on_wire)];
+        packet.waits = true;
+        let group = self.reference.qps[&qp].group;
+        *self.flight.get_mut(&group).expect("in flight") -= packet.nominal;
+        (self.i.wait_valid, self.i.wait_qp, self.i.wait_group) = (true, qp, group);
+    }
+
+    /// The packets of a QP that wait, lowest PSN first.
+    fn waiting(&self, qp: u8) -> Vec<Packet> {
+        let all = self.unacked.get(&qp).into_iter().flatten();
+        all.filter(|p| p.waits).copied().collect()
+    }
+
+    /// `retransmit` answers.
+    fn offer_packet(&mut self, now: u64) {
+        self.i.ask_ready = self.asking.is_none();
+        self.i.offer_valid = self.asking.is_some_and(|(_, due)| due == now);
+        if let Some((qp, _)) = self.asking.filter(|_| self.i.offer_valid) {
+            let waiting = self.waiting(qp);
+            self.i.offer_hit = !waiting.is_empty();
+            self.i.offer_len = waiting.first().map_or(0, |p| p.nominal as u16 - u16::from(NOMINAL));
+            self.i.offer_more = waiting.len() > 1;
+        }
+    }
+
+    /// The block asks for a packet, and hears of it.
+    fn asked_for(&mut self, o: &Outputs, now: u64, all: bool) {
+        if let Some((qp, _)) = self.asking.filter(|_| self.i.offer_valid) {
+            self.offered = self.i.offer_hit;
+            if !self.offered {
+                self.reference.qps.get_mut(&qp).expect("open").flagged = false;
+                self.asking = None;
+                self.seen.misses += 1;
+            }
+        }
+        if o.ask_valid && self.i.ask_ready {
+            let head = *self.reference.list.front().expect("a turn");
+            let turns = self.reference.turns(head);
+            let at = turns.iter().position(|qp| *qp == o.ask_qp).expect("a QP with work");
+            let over = turns[..at].iter().all(|qp| !self.reference.qps[qp].flagged);
+            assert!(
+                at == 0 || (over && (self.few_tags || self.few_slots)),
+                "clock {now}: its turn"
+            );
+            self.seen.slotless += u64::from(at > 0 && self.few_slots);
+            let ctx = &self.reference.qps[&o.ask_qp];
+            assert!(ctx.flagged, "clock {now}: nothing waits");
+            assert_eq!(o.ask_from, self.reference.psn(ctx.acked), "clock {now}: from");
+            self.asking = Some((o.ask_qp, now + 1 + self.rng.below(12) * u64::from(!all)));
+        }
+    }
+
+    /// RTX-1: the window has answered for a packet that waits.
+    fn answered_again(&mut self, asked: &Outputs, qp: u8) -> Turn {
+        let (group, size) = (asked.try_group, u32::from(self.i.offer_len) + u32::from(WIRE));
+        assert_eq!(asked.try_bytes, self.i.offer_len + u16::from(NOMINAL));
+        if self.i.try_rsp_ok && !asked.try_commit && self.i.egress_free >= size {
+            return Turn::None; // it asks again
+        }
+        let takes = self.i.try_rsp_ok && asked.try_commit;
+        self.expected_end = Some(takes);
+        (self.asking, self.offered) = (None, false);
+        if takes {
+            assert!(self.i.egress_free >= size, "SEG-4");
+            self.expected_resv = Some(size as u16);
+            self.reference.list.pop_front();
+            self.reference.last.insert(group, qp);
+            self.reference.qps.get_mut(&qp).expect("open").flagged = self.i.offer_more;
+            let mut packets = self.unacked.get_mut(&qp).expect("open").iter_mut();
+            packets.find(|p| p.waits).expect("it waits").waits = false;
+            self.reference.back(group);
+            self.seen.resent += 1;
+        } else if self.i.try_rsp_ok {
+            (self.armed, self.stopped) = (true, true);
+            self.seen.resends_stopped += 1;
+            return Turn::Stop;
+        } else {
+            self.reference.list.pop_front();
+            self.seen.resends_shut += 1;
+        }
+        Turn::None
     }
 
     /// Ends a QP now and then, with what it has posted.
@@ -439,6 +604,7 @@ impl Bench {
         let qp = self.reference.qps.get_mut(&self.i.drop_qp).expect("open");
         self.seen.drops += u64::from(!qp.queue.is_empty());
         self.free_msgs.extend(qp.queue.drain(..).map(|m| m.msg));
+        qp.flagged = false;
         self.reference.changed(self.i.drop_group);
     }
 
@@ -467,6 +633,8 @@ impl Bench {
         }
         self.i.tags_free = self.case.tags - self.tags_out.iter().sum::<u16>();
         self.few_tags |= self.i.tags_free < 3;
+        self.few_slots |= !self.i.slot_valid;
+        self.offer_packet(now);
         self.i.seg_ready = self.i.tags_free >= 3 && (all || self.ready());
         self.i.sent_ready = all || self.ready();
         self.i.try_ready = self.answer.is_none() && (all || self.ready());
@@ -499,8 +667,10 @@ impl Bench {
             assert!(o.seg_valid && o.seg == want, "clock {now}: {:?}\nwanted {want:?}", o.seg);
             assert_eq!((o.resv_valid, o.resv_bytes), (true, want.len + u16::from(WIRE)));
         } else {
-            assert!(!o.resv_valid, "clock {now}: a reservation without a segment");
+            let got = o.resv_valid.then_some(o.resv_bytes);
+            assert_eq!(got, self.expected_resv.take(), "clock {now}: a reservation");
         }
+        assert_eq!(o.end_valid.then_some(o.end_take), self.expected_end.take(), "clock {now}");
         if o.resv_valid {
             self.occupied += u32::from(o.resv_bytes);
             self.frames.push_back(u32::from(o.resv_bytes));
@@ -514,9 +684,14 @@ impl Bench {
         if o.sent_valid && self.i.sent_ready {
             assert_eq!(self.ends.pop_front(), Some((o.sent_qp, o.sent_msg, o.sent_psn)));
         }
+        self.asked_for(&o, now, all);
         self.stalls(&o);
         let regs = self.dut.pair.regs();
-        if state == State::Pick && regs.state == State::Idle && !regs.stall_tags {
+        if state == State::Pick
+            && regs.state == State::Idle
+            && !regs.stall_tags
+            && !regs.stall_slots
+        {
             // SCH-5: one that is not ready when its turn comes leaves the list.
             let group = self.reference.list.pop_front().expect("a turn");
             assert!(self.reference.turns(group).is_empty(), "clock {now}: {group} has work");
@@ -545,6 +720,12 @@ impl Bench {
             self.take_drop();
             begins = true;
         }
+        if o.wait_ready {
+            self.seen.waits += 1;
+            self.reference.qps.get_mut(&self.i.wait_qp).expect("open").flagged = true;
+            self.reference.changed(self.i.wait_group);
+            begins = true;
+        }
         let left = &self.dut.pair.regs().starved;
         if state == State::Idle && *left != starved {
             let group = (0..left.len()).find(|n| left[*n] != starved[*n]).expect("one") as u8;
@@ -561,6 +742,7 @@ impl Bench {
             && !self.i.ack_valid
             && !self.i.drop_valid
             && !self.i.post_valid
+            && !self.i.wait_valid
             && self.reference.list.is_empty();
         if quiet || ends == Some(Turn::Stop) {
             self.passing = false;
@@ -576,6 +758,9 @@ impl Bench {
         }
         if o.drop_ready {
             self.i.drop_valid = false;
+        }
+        if o.wait_ready {
+            self.i.wait_valid = false;
         }
         Ok(())
     }
@@ -594,7 +779,9 @@ impl Bench {
         } else {
             self.seen.stall_slots += 1;
         }
+        assert!(!self.reference.front(group), "a packet that waits needs neither");
         self.few_tags = self.i.tags_free < 3;
+        self.few_slots = !self.i.slot_valid;
         self.reference.starved.insert(group);
     }
 
@@ -606,11 +793,18 @@ impl Bench {
             assert_eq!(self.reference.joining.take(), Some(group), "clock {now}: joins");
             if ok {
                 self.reference.starved.remove(&group);
-                self.reference.list.push_back(group);
+                if self.reference.joins_front {
+                    self.reference.list.push_front(group);
+                } else {
+                    self.reference.list.push_back(group);
+                }
             }
             return Turn::None;
         }
         assert_eq!(self.reference.list.front(), Some(&group), "clock {now}: the head's turn");
+        if let Some((qp, _)) = self.asking.filter(|_| self.offered) {
+            return self.answered_again(&asked, qp);
+        }
         let len = asked.try_bytes - u16::from(NOMINAL);
         let size = u32::from(len) + u32::from(WIRE);
         if !ok {
@@ -633,15 +827,20 @@ impl Bench {
         self.seen.exact_fit += u64::from(self.i.egress_free == size);
         let turns = self.reference.turns(group);
         let mut qp = turns[0];
-        if self.few_tags {
+        if self.few_tags || self.few_slots {
             // One with 0 bytes may have gone before those that lack tags.
             let got = self.dut.pair.regs().seg.qp;
             let over = turns.iter().position(|n| *n == got).expect("a QP with work");
-            assert!(turns[..over].iter().all(|n| self.reference.len(*n) > 0), "passed over");
+            let lacks = |n: &u8| self.few_slots || self.reference.len(*n) > 0;
+            assert!(turns[..over].iter().all(lacks), "passed over");
+            let waits = |n: &u8| self.reference.qps[n].flagged;
+            assert!(!turns[..=over].iter().any(waits), "RTX-1: new data first");
             self.seen.passed_over += u64::from(over > 0);
             qp = got;
         }
         self.few_tags = self.i.tags_free < 3;
+        self.few_slots = !self.i.slot_valid;
+        assert!(!self.reference.qps[&qp].flagged, "clock {now}: RTX-1");
         assert_eq!(self.reference.len(qp), u64::from(len));
         let segment = self.reference.issue(qp, self.i.slot);
         self.segments += 1;
@@ -653,7 +852,8 @@ impl Bench {
         }
         let ends = segment.last.then_some(segment.msg);
         let nominal = u64::from(asked.try_bytes);
-        self.unacked.entry(qp).or_default().push_back((nominal, segment.slot, ends));
+        let packet = Packet { nominal, slot: segment.slot, ends, waits: false };
+        self.unacked.entry(qp).or_default().push_back(packet);
         self.expected = Some(segment);
         self.free_slots.pop_front();
         self.i.slot_valid = false;
@@ -697,6 +897,7 @@ impl Bench {
             self.offer_post();
             self.offer_ack(false);
             self.offer_drop();
+            self.offer_wait();
             self.clock(false)?;
         }
         Ok(())
@@ -710,7 +911,10 @@ impl Bench {
             let idle = self.reference.qps.values().all(|qp| qp.queue.is_empty())
                 && self.unacked.values().all(VecDeque::is_empty)
                 && self.ends.is_empty()
-                && !(self.i.post_valid || self.i.ack_valid || self.i.drop_valid)
+                && !(self.i.post_valid
+                    || self.i.ack_valid
+                    || self.i.drop_valid
+                    || self.i.wait_valid)
                 && !(self.dut.pair.regs().passing);
             if idle && clock > 50 {
                 assert_eq!(self.dut.pair.regs().count, 0);
@@ -809,14 +1013,18 @@ fn stops_and_stalls_end_differently() -> Result<(), Mismatch> {
     rows("tx_scheduler/stops_and_stalls.txt")
 }
 
-/// SEG-1, SEG-2, SEG-3, SEG-4, SEG-5, SCH-1, SCH-2, SCH-3, SCH-4, QP-3, QP-6: groups or none,
-/// back-pressure from none to heavy, both sizes.
+/// SEG-1, SEG-2, SEG-3, SEG-4, SEG-5, SCH-1, SCH-2, SCH-3, SCH-4, SCH-5, RTX-1, QP-3, QP-6: groups
+/// or none, back-pressure from none to heavy, both sizes.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     for (seed, ready) in [(1, 75), (2, 25), (3, 100)] {
         let case = Case { ready, groups: seed != 2, ..Case::PLAIN };
         assert!(play(case, Sizes::DEFAULT, seed, 4_000)?.drops > 3);
-        play(Case { posts: 20, slots: 16, tags: 16, ..case }, Sizes::SMALL, seed, 4_000)?;
+        let case = Case { posts: 20, slots: 16, tags: 16, ..case };
+        play(case, Sizes::SMALL, seed, 4_000)?;
+        let seen =
+            play(Case { losses: 10, initial: 0xff_fff0, ..case }, Sizes::SMALL, seed, 4_000)?;
+        assert!(seen.resent > 20 && seen.misses > 0, "{seen:?}");
     }
     Ok(())
 }
@@ -845,37 +1053,45 @@ fn psn_windows_shut_and_open() -> Result<(), Mismatch> {
 /// SEG-3: windows that a packet fills to the byte, to one byte less, and that hold one packet.
 #[test]
 fn congestion_windows_shut_and_open() -> Result<(), Mismatch> {
+    let mut again_shut = 0;
     for (seed, cwnd) in [(31, 2 * 4156), (32, 2 * 4156 + 1), (33, 1), (34, 60), (35, 61)] {
         let case = Case { cwnd, posts: 30, pace: 30, groups: seed != 34, ..Case::PLAIN };
         let seen = play(case, Sizes::SMALL, seed, 3_000)?;
         assert!(seen.window_shut > 20, "window {cwnd}: {seen:?}");
+        let case = Case { losses: 10, ..case };
+        again_shut += play(case, Sizes::SMALL, seed, 3_000)?.resends_shut;
     }
+    assert!(again_shut > 0, "a packet that waits never met a shut window");
     Ok(())
 }
 
 /// SEG-4: pools that packets fill exactly; a pool of one packet; half events.
 #[test]
 fn the_pool_stops_the_pass() -> Result<(), Mismatch> {
-    let mut bells = 0;
+    let (mut bells, mut again_stopped) = (0, 0);
     for (seed, pool) in [(41, 4174), (42, 3 * 4174), (43, 3 * 4174 + 1), (44, 8 * 4174 - 1)] {
         let case = Case { pool, posts: 30, pace: 3, ready: 90, ..Case::PLAIN };
         let seen = play(case, Sizes::SMALL, seed, 5_000)?;
         assert!(seen.stops > 10 && seen.bells > 0, "pool {pool}: {seen:?}");
         bells += seen.bells;
+        let case = Case { losses: 10, ..case };
+        again_stopped += play(case, Sizes::SMALL, seed, 3_000)?.resends_stopped;
         assert!(seen.exact_fit > 0 || pool % 4174 != 0, "pool {pool}: {seen:?}");
     }
-    assert!(bells > 20);
+    assert!(bells > 20 && again_stopped > 0, "{bells} {again_stopped}");
     Ok(())
 }
 
 /// SEG-5: slots and tags run out; starved groups rejoin; 0 bytes go past those that lack tags.
 #[test]
 fn slots_and_tags_run_out() -> Result<(), Mismatch> {
-    let (mut passed_over, mut rejoins_stopped) = (0, 0);
+    let (mut passed_over, mut rejoins_stopped, mut slotless) = (0, 0, 0);
     for seed in 51..54 {
         let case = Case { slots: 3, posts: 30, pace: 20, groups: seed == 51, ..Case::PLAIN };
         let slots = play(case, Sizes::SMALL, seed, 3_000)?;
         assert!(slots.stall_slots > 20 && slots.rejoins > 20, "{slots:?}");
+        let lossy = Case { losses: 10, ..case };
+        slotless += play(lossy, Sizes::SMALL, seed, 3_000)?.slotless;
         let case = Case { slots: 16, tags: 4, pace: 4, ..case };
         let tags = play(case, Sizes::SMALL, seed, 6_000)?;
         assert!(tags.stall_tags > 5 && tags.rejoins > 5, "{tags:?}");
@@ -886,6 +1102,7 @@ fn slots_and_tags_run_out() -> Result<(), Mismatch> {
         rejoins_stopped += both.rejoins_stopped;
     }
     assert!(passed_over > 5 && rejoins_stopped > 5, "{passed_over} {rejoins_stopped}");
+    assert!(slotless > 0, "no packet that waits went past those without a slot");
     Ok(())
 }
 
@@ -936,7 +1153,8 @@ fn a_thousand_and_twenty_four_psns() -> Result<(), Mismatch> {
         bench.clock(true)?;
     }
     assert_eq!(bench.segments, 1_024);
-    let (bytes, slot, _) = bench.unacked.get_mut(&200).expect("sent").pop_front().expect("one");
+    let Packet { nominal: bytes, slot, .. } =
+        bench.unacked.get_mut(&200).expect("sent").pop_front().expect("one");
     *bench.flight.get_mut(&1).expect("group") -= bytes;
     bench.late_slots.push(slot);
     bench.i.ack_valid = true;

@@ -1,11 +1,13 @@
 //! What a run tells its recorders.
 
 use rtl_model::nic::Nic;
+use rtl_model::retransmit::Cause;
 use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
 use crate::switch::Act;
+use crate::world::World;
 
 /// An event of one NIC, in the clock in which its block shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +83,12 @@ pub enum Event {
     },
     /// A duplicate arrived (RX-7).
     Duplicate,
+    /// A packet came out of order and is held (RX-7).
+    OutOfOrder,
+    /// A trimmed packet of an open QP arrived in its window (RX-5).
+    Trimmed,
+    /// Control frames found no room to wait (SACK-6).
+    ControlDropped(u8),
     /// A turn was refused for want of replay slots or tags (SEG-5).
     Stalled {
         /// True for slots, false for tags.
@@ -100,6 +108,22 @@ pub enum Event {
         /// ACK-request flag.
         ack_request: bool,
     },
+    /// A timer's expiry was served; its packet may be acknowledged or the timer's slot another's.
+    Expired {
+        /// Replay slot.
+        slot: u16,
+        /// The tick at which it was due.
+        tick: u64,
+    },
+    /// A packet was queued to go again.
+    Queued {
+        /// Table index of its QP at this NIC.
+        qp: u8,
+        /// Its PSN.
+        psn: u32,
+        /// Why.
+        cause: Cause,
+    },
     /// Something moved on the PCIe link.
     Link(LinkEvent),
     /// A frame's serialisation ended.
@@ -113,6 +137,8 @@ pub enum Event {
     Arrived {
         /// Bytes.
         len: u32,
+        /// The bytes, FCS included, where frames are wanted.
+        bytes: Vec<u8>,
     },
     /// The switch did something to a frame of this NIC, or sent it a pause.
     Switch(Act),
@@ -127,6 +153,14 @@ pub trait Sink {
     fn wants_frames(&self) -> bool {
         true
     }
+
+    /// The first clock in which it wants to see the world before the edge; never, unless said.
+    fn due(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// The world before the edge of a clock that it wants to see.
+    fn look(&mut self, _world: &World) {}
 }
 
 /// Takes nothing.
@@ -143,6 +177,7 @@ impl Sink for Nowhere {
 /// Shows what a NIC's blocks say in this clock.
 pub fn events(nic: &Nic, mut see: impl FnMut(Event)) {
     sender_events(nic, &mut see);
+    timer_events(nic, &mut see);
     receiver_events(nic, &mut see);
 }
 
@@ -190,6 +225,17 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
 }
 
+fn timer_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let (wheel, again) = (&nic.o.timer_wheel, &nic.o.retransmit);
+    if wheel.exp_valid && again.exp_ready {
+        see(Event::Expired { slot: wheel.exp_slot, tick: wheel.exp_tick });
+    }
+    if again.queued_valid {
+        let (qp, psn, cause) = (again.queued_qp, again.queued_psn.0, again.queued_cause);
+        see(Event::Queued { qp, psn, cause });
+    }
+}
+
 fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     let o = &nic.o;
     let track = &o.rx_track;
@@ -205,6 +251,15 @@ fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     if track.dup_valid {
         see(Event::Duplicate);
+    }
+    if track.ooo_valid {
+        see(Event::OutOfOrder);
+    }
+    if track.relt_valid && !track.drop_valid {
+        see(Event::Trimmed);
+    }
+    if track.ctrl_drops > 0 {
+        see(Event::ControlDropped(track.ctrl_drops));
     }
     for (dropped, reason) in [
         (o.ingress_pool.drop_valid, o.ingress_pool.drop_reason),

@@ -14,6 +14,8 @@ use crate::tlp::{self, Completion, Header, Tlp};
 
 /// Protocol bytes of a transfer beside its payload (PCI-3).
 pub const OVERHEAD: u64 = 34;
+/// Bytes that a read request costs beside that (PCI-3).
+const READ_REQUEST: u64 = 64;
 /// Data bytes of a beat.
 const BEAT: usize = 128;
 
@@ -103,6 +105,26 @@ pub struct HostCounts {
     pub unknown: u64,
 }
 
+/// What has gone over one direction of the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounts {
+    /// TLPs.
+    pub transfers: u64,
+    /// Bytes of payload.
+    pub payload: u64,
+    /// Bytes of link time.
+    pub bytes: u64,
+}
+
+impl LinkCounts {
+    /// One more TLP; `request` is what a read costs beside the overhead of every TLP.
+    fn add(&mut self, payload: u64, request: u64) {
+        self.transfers += 1;
+        self.payload += payload;
+        self.bytes += payload + request + OVERHEAD;
+    }
+}
+
 /// The host of one NIC.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Host {
@@ -110,6 +132,10 @@ pub struct Host {
     pub memory: Memory,
     /// Counts.
     pub counts: HostCounts,
+    /// What the NIC has sent.
+    pub taken: LinkCounts,
+    /// What was sent to the NIC.
+    pub given: LinkCounts,
     /// Settings.
     pub config: HostConfig,
     /// What happened since this was last emptied.
@@ -131,6 +157,8 @@ impl Host {
         Self {
             memory: Memory::default(),
             counts: HostCounts::default(),
+            taken: LinkCounts::default(),
+            given: LinkCounts::default(),
             config,
             events: Vec::new(),
             written: Vec::new(),
@@ -189,6 +217,11 @@ impl Host {
         data.extend_from_slice(&bytes[..usize::from(beat.dws) * 4]);
         if beat.eop {
             let (header, data) = self.arriving.take().expect("just seen");
+            match tlp::parse(&header) {
+                Tlp::Read { .. } => self.taken.add(0, READ_REQUEST),
+                Tlp::Write { len, .. } => self.taken.add(len.into(), 0),
+                Tlp::Other => self.taken.add(data.len() as u64, 0),
+            }
             self.arrived(Moment { clock, back, rate: self.config.nic_rate }, &header, &data);
         }
     }
@@ -248,6 +281,7 @@ impl Host {
     /// Gives a TLP its exact place on the link and lays out its beats: the last in the first clock
     /// at or after its end, the others two clocks apart before it. At most one TLP ends a clock.
     fn queue(&mut self, tlp: &Waiting) {
+        self.given.add((tlp.cost / u128::from(BYTE_UNITS)) as u64 - OVERHEAD, 0);
         let rate = u128::from(self.config.rate);
         let end = self.free.max(tlp.from) + tlp.cost;
         let first = (tlp.from / rate) as u64 + 1;

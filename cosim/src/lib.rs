@@ -12,6 +12,7 @@ pub mod memory;
 pub mod mutants;
 pub mod reach;
 pub mod record;
+pub mod records;
 pub mod report;
 pub mod run;
 pub mod scenario;

@@ -9,6 +9,7 @@ use cosim::check::{CheckError, RtlChoice, build_nic};
 use cosim::diagnose::{diagnose, headline};
 use cosim::mutants::{self, Mutant, MutantError};
 use cosim::record::Recorder;
+use cosim::records::table::Format;
 use cosim::run::{Mode, Outcome, Run, RunResult, run};
 use cosim::scenario::Source;
 use cosim::settings::{Settings, settle};
@@ -65,9 +66,13 @@ struct RunArgs {
     /// Seed, instead of the scenario's.
     #[arg(long)]
     seed: Option<u64>,
-    /// Folder for result.json, events.csv and frames.pcapng, and waves.fst after a mismatch.
+    /// Folder for result.json, frames.pcapng and the records, and waves.fst after a mismatch.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// The records as Parquet instead of CSV.
+    #[cfg(feature = "parquet")]
+    #[arg(long, requires = "out")]
+    parquet: bool,
     /// The model alone; needs no Verilator.
     #[arg(long, conflicts_with = "rtl_only")]
     model_only: bool,
@@ -118,6 +123,17 @@ impl RunArgs {
         }
     }
 
+    #[cfg(feature = "parquet")]
+    fn format(&self) -> Format {
+        if self.parquet { Format::Parquet } else { Format::Csv }
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    #[allow(clippy::unused_self)] // as with the feature
+    fn format(&self) -> Format {
+        Format::Csv
+    }
+
     fn choice(&self) -> RtlChoice {
         let default = RtlChoice::default();
         RtlChoice {
@@ -166,12 +182,13 @@ fn run_command(args: &RunArgs) -> Result<(), Failure> {
     let mode = args.mode();
     let world = cosim::world::World::new(&settings);
     let out = args.out.as_deref();
-    let mut recorder = Recorder::new(&world, out).map_err(|e| (code::INPUT, e.to_string()))?;
+    let mut recorder = Recorder::with_format(&world, out, args.format())
+        .map_err(|e| (code::INPUT, e.to_string()))?;
     drop(world);
     let run = run(&settings, mode, &args.choice(), &mut recorder).map_err(tools)?;
     let scenario = args.scenario.display().to_string();
     let result = RunResult::new(&scenario, mode, &run, &recorder);
-    recorder.finish(&result).map_err(|e| (code::INPUT, e.to_string()))?;
+    recorder.finish(&run.world, &result).map_err(|e| (code::INPUT, e.to_string()))?;
     print!("{}", summary(&result, &run));
     judge(args, &settings, &run, out)
 }

@@ -1,9 +1,9 @@
-//! What a run leaves behind: `events.csv`, `frames.pcapng`, `result.json`, and the closing table.
+//! What a run leaves behind: `result.json`, `frames.pcapng`, and the tables of `records`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use thiserror::Error;
 
 use crate::event::{Event, Sink};
 use crate::host::{LinkEvent, Moment};
-use crate::switch::Act;
+use crate::records::Records;
+use crate::records::table::Format;
 use crate::world::World;
 
 /// Moments that `result.json` lists, from the first on.
@@ -31,6 +32,13 @@ const MOMENTS: usize = 4_096;
 pub struct RecordError {
     path: PathBuf,
     source: io::Error,
+}
+
+impl RecordError {
+    /// A file that could not be written.
+    pub fn new(path: &Path, source: io::Error) -> Self {
+        Self { path: path.to_owned(), source }
+    }
 }
 
 /// An exact number of nanoseconds, as a fraction in lowest terms.
@@ -88,8 +96,18 @@ pub struct NicCounts {
     pub qp_errors: BTreeMap<String, u64>,
     /// Duplicates.
     pub duplicates: u64,
+    /// Packets held out of order (RX-7).
+    pub out_of_order: u64,
+    /// Trimmed packets (RX-5).
+    pub trimmed: u64,
+    /// Control frames that found no room to wait (SACK-6).
+    pub ctrl_drops: u64,
     /// Turns refused for want of replay slots (SEG-5).
     pub replay_stalls: u64,
+    /// Timers that have expired.
+    pub expiries: u64,
+    /// Packets that were queued to go again, by cause.
+    pub queued: BTreeMap<String, u64>,
     /// Turns refused for want of tags (SEG-5).
     pub tag_stalls: u64,
     /// Completions by kind.
@@ -123,8 +141,9 @@ pub struct Recorder {
     pub counts: Vec<NicCounts>,
     /// The first exact ends.
     pub moments: Vec<Timed>,
-    events: Option<BufWriter<File>>,
-    switch: Option<BufWriter<File>>,
+    records: Option<Records>,
+    /// The next clock in which a row may be due.
+    due: u64,
     frames: Option<PcapNgWriter<BufWriter<File>>>,
     folder: Option<PathBuf>,
     failed: Option<RecordError>,
@@ -136,6 +155,18 @@ impl Recorder {
     /// # Errors
     /// When a file cannot be made.
     pub fn new(world: &World, folder: Option<&Path>) -> Result<Self, RecordError> {
+        Self::with_format(world, folder, Format::default())
+    }
+
+    /// The same with tables in this format.
+    ///
+    /// # Errors
+    /// When a file cannot be made.
+    pub fn with_format(
+        world: &World,
+        folder: Option<&Path>,
+        format: Format,
+    ) -> Result<Self, RecordError> {
         let names: Vec<_> = world.settings.nics.iter().map(|n| n.name.clone()).collect();
         let mut recorder = Self {
             counts: vec![NicCounts::default(); names.len()],
@@ -143,27 +174,17 @@ impl Recorder {
             names,
             boot: world.boot,
             moments: Vec::new(),
-            events: None,
-            switch: None,
+            records: None,
+            due: u64::MAX,
             frames: None,
             folder: folder.map(Path::to_owned),
             failed: None,
         };
         if let Some(folder) = folder {
-            let at = |path: &Path| {
-                let path = path.to_owned();
-                move |source| RecordError { path, source }
-            };
-            fs::create_dir_all(folder).map_err(at(folder))?;
-            let path = folder.join("events.csv");
-            let mut events = BufWriter::new(File::create(&path).map_err(at(&path))?);
-            writeln!(events, "clock,time_ns,nic,event,qpn,msn,peer,bytes").map_err(at(&path))?;
-            recorder.events = Some(events);
-            let path = folder.join("switch.csv");
-            let mut switch = BufWriter::new(File::create(&path).map_err(at(&path))?);
-            let heading = "clock,time_ns,from,to,rule,action,kind,psn,message,bytes";
-            writeln!(switch, "{heading}").map_err(at(&path))?;
-            recorder.switch = Some(switch);
+            fs::create_dir_all(folder).map_err(|e| RecordError::new(folder, e))?;
+            let records = Records::new(folder, &world.settings, format)?;
+            recorder.due = records.due(0);
+            recorder.records = Some(records);
             recorder.open_frames(&folder.join("frames.pcapng"))?;
         }
         Ok(recorder)
@@ -190,11 +211,11 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes what is left, and `result.json`.
+    /// Writes what is left at the end of a run, and `result.json`.
     ///
     /// # Errors
     /// When a write has failed, here or earlier.
-    pub fn finish(mut self, result: &impl Serialize) -> Result<(), RecordError> {
+    pub fn finish(self, world: &World, result: &impl Serialize) -> Result<(), RecordError> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
@@ -203,39 +224,7 @@ impl Recorder {
         let text = serde_json::to_string_pretty(result).unwrap_or_default();
         let at = |source| RecordError { path: path.clone(), source };
         fs::write(&path, text + "\n").map_err(at)?;
-        for file in [&mut self.events, &mut self.switch].into_iter().flatten() {
-            file.flush().map_err(at)?;
-        }
-        Ok(())
-    }
-
-    fn row(&mut self, clock: u64, nic: usize, event: &str, rest: std::fmt::Arguments<'_>) {
-        if let Some(file) = &mut self.events {
-            let name = &self.names[nic];
-            if let Err(source) = writeln!(file, "{clock},{clock},{name},{event},{rest}") {
-                self.failed.get_or_insert(RecordError { path: "events.csv".into(), source });
-            }
-        }
-    }
-
-    /// One line of `switch.csv`; a queue's deed has no rule.
-    fn switched(&mut self, clock: u64, act: &Act) {
-        let (what, kind) = (act.what.name(), act.seen.kind.name());
-        *self.counts[act.from].switch.entry(format!("{what} {kind}")).or_default() += 1;
-        if let Some(file) = &mut self.switch {
-            let text = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-            let (rule, message) = (act.rule.map(|r| r as u64), act.seen.message.map(u64::from));
-            let (from, to) = (&self.names[act.from], &self.names[act.to]);
-            let (rule, message) = (text(rule), text(message));
-            let (psn, bytes) = (act.seen.psn, act.bytes);
-            let row = writeln!(
-                file,
-                "{clock},{clock},{from},{to},{rule},{what},{kind},{psn},{message},{bytes}"
-            );
-            if let Err(source) = row {
-                self.failed.get_or_insert(RecordError { path: "switch.csv".into(), source });
-            }
-        }
+        self.records.map_or(Ok(()), |records| records.finish(world))
     }
 
     fn moment(&mut self, nic: usize, kind: &'static str, addr: u64, bytes: u64, end: &Moment) {
@@ -286,7 +275,7 @@ impl Recorder {
         }
     }
 
-    fn completion(&mut self, clock: u64, nic: usize, kind: Cqe, rest: std::fmt::Arguments<'_>) {
+    fn completion(&mut self, nic: usize, kind: Cqe) {
         let name = match kind {
             Cqe::Send => "SEND_COMPLETE",
             Cqe::Wqe => "WQE_COMPLETE",
@@ -294,33 +283,20 @@ impl Recorder {
             Cqe::Error => return,
         };
         *self.counts[nic].completions.entry(name).or_default() += 1;
-        self.row(clock, nic, name, rest);
     }
 }
 
 impl Sink for Recorder {
     fn event(&mut self, clock: u64, nic: usize, event: &Event) {
+        if let Some(records) = &mut self.records {
+            records.event(clock, nic, event);
+        }
         let counts = &mut self.counts[nic];
         match event {
-            Event::QpCreated { qpn, dest, .. } => {
-                self.row(clock, nic, "QP_CREATED", format_args!("{qpn:#08x},,{dest},"));
-            }
-            Event::QpClosed { qpn, .. } => {
-                self.row(clock, nic, "QP_CLOSED", format_args!("{qpn:#08x},,,"));
-            }
-            Event::QpError { qpn, why } => {
+            Event::Completed { kind, .. } => self.completion(nic, *kind),
+            Event::Received { .. } => self.completion(nic, Cqe::Recv),
+            Event::QpError { why, .. } => {
                 *counts.qp_errors.entry(format!("{why:?}")).or_default() += 1;
-                self.row(clock, nic, "QP_ERROR", format_args!("{qpn:#08x},,,"));
-            }
-            Event::Posted { qpn, msn, bytes, dest } => {
-                let rest = format_args!("{qpn:#08x},{msn},{dest},{bytes}");
-                self.row(clock, nic, "MESSAGE_POSTED", rest);
-            }
-            Event::Completed { kind, qpn, msn, bytes } => {
-                self.completion(clock, nic, *kind, format_args!("{qpn:#08x},{msn},,{bytes}"));
-            }
-            Event::Received { qpn, msn } => {
-                self.completion(clock, nic, Cqe::Recv, format_args!("{qpn:#08x},{msn},,"));
             }
             Event::Dropped(reason) => {
                 *counts.dropped.entry(format!("{reason:?}")).or_default() += 1;
@@ -333,16 +309,41 @@ impl Sink for Recorder {
                 *counts.failed_reads.entry(*reason).or_default() += 1;
             }
             Event::Duplicate => counts.duplicates += 1,
+            Event::OutOfOrder => counts.out_of_order += 1,
+            Event::Trimmed => counts.trimmed += 1,
+            Event::ControlDropped(frames) => counts.ctrl_drops += u64::from(*frames),
             Event::Stalled { slots: true } => counts.replay_stalls += 1,
             Event::Stalled { slots: false } => counts.tag_stalls += 1,
-            Event::Segment { .. } | Event::Built { .. } => {}
+            Event::Expired { .. } => counts.expiries += 1,
+            Event::Queued { cause, .. } => {
+                *counts.queued.entry(format!("{cause:?}")).or_default() += 1;
+            }
+            Event::QpCreated { .. }
+            | Event::QpClosed { .. }
+            | Event::Posted { .. }
+            | Event::Segment { .. }
+            | Event::Built { .. } => {}
             Event::Link(event) => self.link(nic, event),
             Event::Sent { back, bytes } => self.sent(clock, nic, *back, bytes),
-            Event::Arrived { len } => {
+            Event::Arrived { len, .. } => {
                 counts.frames_arrived += 1;
                 counts.bytes_arrived += u64::from(*len);
             }
-            Event::Switch(act) => self.switched(clock, act),
+            Event::Switch(act) => {
+                let deed = format!("{} {}", act.what.name(), act.seen.kind.name());
+                *counts.switch.entry(deed).or_default() += 1;
+            }
+        }
+    }
+
+    fn due(&self) -> u64 {
+        self.due
+    }
+
+    fn look(&mut self, world: &World) {
+        if let Some(records) = &mut self.records {
+            records.look(world);
+            self.due = records.due(world.clock);
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use toml::Spanned;
 
+use crate::records::settings::Parameters;
 use crate::switch::settings::{DownlinkTable, Table};
 use crate::units::{Decimal, Rate, Size, Time};
 
@@ -68,6 +69,9 @@ pub struct File {
     /// What the switch between the NICs does.
     #[serde(default)]
     pub switch: Vec<Spanned<Table>>,
+    /// What holds for all NICs' records.
+    #[serde(default, rename = "SimulationParameters")]
+    pub parameters: Parameters,
 }
 
 fn one() -> u64 {
@@ -186,6 +190,14 @@ pub struct Nic {
     /// Retransmissions have a codepoint of their own.
     #[serde(rename = "UseDistinctDSCPForRetransmits")]
     pub use_distinct_dscp_for_retransmits: Option<bool>,
+    /// The first timers of a packet.
+    pub initial_ack_timeout: Option<Spanned<Time>>,
+    /// Timers that last as long as the first.
+    pub linear_retry_count: Option<Spanned<u64>>,
+    /// Timers after them, each twice as long as the one before; 25: no budget.
+    pub exponential_retry_count: Option<Spanned<u64>>,
+    /// All timers last as long as the first.
+    pub fixed_rexmit_time_enable: Option<bool>,
     /// Completion entries take time on the link.
     pub cqe_on_link: Option<bool>,
     /// Frames carry an invariant CRC.
@@ -193,6 +205,16 @@ pub struct Nic {
     pub icrc_enable: Option<bool>,
     /// From a completion to the host's close.
     pub close_delay: Option<Spanned<Time>>,
+    /// `mrc-transport-stats`.
+    pub enable_transport_stats: Option<bool>,
+    /// Between its rows.
+    pub transport_stats_report_interval: Option<Spanned<Time>>,
+    /// `mrc-events`.
+    pub enable_event_logging: Option<bool>,
+    /// `mrc-monitor`.
+    pub enable_monitor: Option<bool>,
+    /// `net-buff-stats` and `net-buff-series`, where the simulation has them.
+    pub enable_buffer_stats: Option<bool>,
     /// Percent of the data pool from which the receiver penalty starts.
     #[serde(rename = "ReceiverCongestionLowThreshold")]
     pub receiver_low: Option<Spanned<toml::Value>>,

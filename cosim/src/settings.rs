@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
 use rtl_model::header::ICRC_BYTES;
+use rtl_model::retransmit::TIMEOUT_PLACES;
 use rtl_model::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::buffers::{Buffers, Overheads, SACK_WIRE};
 use crate::host::HostConfig;
+use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
     Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
 };
@@ -49,6 +51,14 @@ pub struct NicSettings {
     pub trimming: bool,
     /// Retransmissions have a codepoint of their own.
     pub distinct_rtx: bool,
+    /// The first timers of a packet: microseconds with 41 binary places.
+    pub ack_timeout: u64,
+    /// Timers that last as long as the first.
+    pub linear: u64,
+    /// Timers after them; 25: no budget.
+    pub expo: u64,
+    /// All timers last as long as the first.
+    pub fixed: bool,
     /// Completion entries take link time.
     pub cqe_on_link: bool,
     /// Frames carry an invariant CRC.
@@ -61,6 +71,8 @@ pub struct NicSettings {
     pub buffers: Buffers,
     /// The switch's port to it.
     pub downlink: DownlinkSettings,
+    /// Which records it has.
+    pub records: RecordSettings,
     /// Header bytes that can wait for the PCIe link.
     pub tx_header: u64,
     /// Payload bytes that can wait for the PCIe link.
@@ -120,6 +132,8 @@ pub struct Settings {
     pub faults: Vec<FaultSettings>,
     /// What the switch does.
     pub switch: SwitchSettings,
+    /// What holds for all NICs' records.
+    pub records: IntervalSettings,
 }
 
 /// Checks a parsed scenario and settles its attributes.
@@ -160,8 +174,9 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let at = check.clocks("at", f.at.as_ref(), 0)?;
         faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
     }
+    let records = check.parameters(&file.parameters)?;
     let switch = check.switch(&file.switch, &nics)?;
-    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch })
+    Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch, records })
 }
 
 /// Holds a scenario's values against the rules; what is wrong is told with its place.
@@ -226,6 +241,16 @@ impl Check<'_> {
         }
         let what = format!("is not a whole number of clocks of {CLK_PS} ps");
         Err(self.error(value, key, what, "a clock is 1 ns"))
+    }
+
+    /// Microseconds with 41 binary places, rounded down.
+    fn ack_timeout(&self, value: Option<&Spanned<Time>>) -> Result<u64, ScenarioError> {
+        let ps = value.map_or(150_000_000, |v| v.get_ref().0);
+        if let Some(value) = value.filter(|_| !(1_000..=8_000_000_000_000).contains(&ps)) {
+            let what = "is not from 1 ns to 8 s".to_owned();
+            return Err(self.error(value, "InitialAckTimeout", what, "TMR-3"));
+        }
+        Ok(((u128::from(ps) << TIMEOUT_PLACES) / 1_000_000) as u64)
     }
 
     /// Units a clock of a rate; `most` is what the bus can carry.
@@ -329,12 +354,29 @@ impl Check<'_> {
             groups: pick!(n, d, qp_groups_enabled).copied().unwrap_or(true),
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),
+            ack_timeout: self.ack_timeout(pick!(n, d, initial_ack_timeout))?,
+            linear: self.number(
+                "LinearRetryCount",
+                pick!(n, d, linear_retry_count),
+                7,
+                0..=7,
+                "TMR-3",
+            )?,
+            expo: self.number(
+                "ExponentialRetryCount",
+                pick!(n, d, exponential_retry_count),
+                25,
+                0..=25,
+                "TMR-4",
+            )?,
+            fixed: pick!(n, d, fixed_rexmit_time_enable).copied().unwrap_or(false),
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
             icrc,
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
             overheads,
             buffers,
             downlink,
+            records: self.records(n, d)?,
             tx_header: self.size(
                 "TXHeaderBufferSize",
                 pick!(n, d, pcie.tx_header_buffer_size),
@@ -352,6 +394,17 @@ impl Check<'_> {
             host: self.host(n, d, pcie_rate)?,
         };
         Ok(settled)
+    }
+
+    fn records(&self, n: &Nic, d: &Nic) -> Result<RecordSettings, ScenarioError> {
+        let every = pick!(n, d, transport_stats_report_interval);
+        Ok(RecordSettings {
+            transport: pick!(n, d, enable_transport_stats).copied().unwrap_or(true),
+            transport_every: self.interval("TransportStatsReportInterval", every)?,
+            events: pick!(n, d, enable_event_logging).copied().unwrap_or(true),
+            monitor: pick!(n, d, enable_monitor).copied().unwrap_or(false),
+            buffers: pick!(n, d, enable_buffer_stats).copied().unwrap_or(false),
+        })
     }
 
     fn host(&self, n: &Nic, d: &Nic, nic_rate: u64) -> Result<HostConfig, ScenarioError> {

@@ -9,6 +9,7 @@ use std::net::Ipv4Addr;
 use rtl_model::host_interface::{CQE_BYTES, CqeEntry, index, peer_value, register_offset};
 use rtl_model::nic::{self, Nic};
 use rtl_model::rng::Rng;
+use rtl_model::timer_wheel::END;
 use rtl_model::types::{Qpn, TlpBeat};
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +17,13 @@ use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::Host;
+use crate::scenario::CLK_PS;
 use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
 use crate::wire::{Assembler, WireBeat};
+
+/// Clocks of a microsecond, at the end of which `tick` comes.
+const CLOCKS_PER_US: u64 = 1_000_000 / CLK_PS;
 
 /// One NIC with its host.
 #[derive(Clone, Serialize, Deserialize)]
@@ -29,7 +34,10 @@ pub struct Node {
     pub inputs: nic::Inputs,
     /// Its host.
     pub host: Host,
+    /// Puts together what it sends,
     tap: Assembler,
+    /// and what it gets.
+    ear: Assembler,
     arriving: u32,
 }
 
@@ -112,7 +120,7 @@ impl World {
             State::Going
         } else if self.driver.finished() {
             State::Finished
-        } else if self.driver.due(self.boot) == u64::MAX {
+        } else if self.driver.due(self.boot) == u64::MAX && !self.nodes.iter().any(Node::times) {
             State::Stuck
         } else {
             State::Going
@@ -159,12 +167,15 @@ impl World {
         }
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
-            let length = node.give_inputs(clock, self.switch.take(clock, n));
-            if let Some(len) = length {
-                sink.event(clock, n, &Event::Arrived { len });
+            let wire = self.switch.take(clock, n);
+            if let Some((len, bytes)) = node.give_inputs(clock, wire, sink.wants_frames()) {
+                sink.event(clock, n, &Event::Arrived { len, bytes });
             }
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
+        }
+        if sink.due() <= clock {
+            sink.look(self);
         }
     }
 
@@ -327,8 +338,14 @@ impl Node {
             inputs: nic::Inputs::default(),
             host: Host::new(settings.nics[n].host),
             tap: Assembler::default(),
+            ear: Assembler::default(),
             arriving: 0,
         }
+    }
+
+    /// A timer runs.
+    fn times(&self) -> bool {
+        self.nic.b.timer_wheel.running > 0
     }
 
     /// Nothing moves at this NIC or its host.
@@ -344,9 +361,17 @@ impl Node {
         o.wire_valid.then_some((beat, o.wire_back))
     }
 
-    /// Sets this clock's inputs; gives the length of a frame that has arrived whole.
-    fn give_inputs(&mut self, clock: u64, wire: Option<WireBeat>) -> Option<u32> {
+    /// Sets this clock's inputs; gives length and, if wanted, bytes of a frame that has arrived
+    /// whole.
+    fn give_inputs(
+        &mut self,
+        clock: u64,
+        wire: Option<WireBeat>,
+        frames: bool,
+    ) -> Option<(u32, Vec<u8>)> {
         let i = &mut self.inputs;
+        i.tick = clock > 0 && clock % CLOCKS_PER_US == 0;
+        i.now = clock & END;
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();
         if let Some(beat) = beat {
@@ -357,7 +382,8 @@ impl Node {
         (i.wire_sop, i.wire_eop) = (beat.sop, beat.eop);
         (i.wire_bytes, i.wire_data) = (beat.bytes, beat.data);
         self.arriving = if beat.sop { 0 } else { self.arriving } + u32::from(beat.bytes);
-        beat.eop.then_some(self.arriving)
+        let bytes = frames.then(|| self.ear.beat(&beat)).flatten().unwrap_or_default();
+        beat.eop.then_some((self.arriving, bytes))
     }
 }
 
@@ -400,6 +426,8 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::INIT_WINDOW, s.window),
         (index::UNIT, s.mss + over.nominal),
         (index::FLAGS, flags),
+        (index::ACK_TIMEOUT, s.ack_timeout),
+        (index::RETRY, s.linear | s.expo << 8 | u64::from(s.fixed) << 16),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
         (index::OVERHEADS, overheads),

@@ -1,34 +1,37 @@
-//! Control frames of the receiver: a SACK, a cumulative ACK, or both, from one answer.
+//! Control frames of the receiver: a SACK, a cumulative ACK, or both, or a NACK, from one answer.
 //!
-//! Twin of `hdl/ack_build.sv`. ACK-1, SACK-1, SACK-2, MSN-8, PTH-1, BUF-3.
-//! An answer waits at `answer` until its last frame is built: 2 clocks after it came for a SACK, 5
-//! for both; longer while `path_select`, the egress pool or `frame` keep it. The SACK goes first.
+//! Twin of `hdl/ack_build.sv`. ACK-1, SACK-1, SACK-2, NAK-1, MSN-8, PTH-1, PTH-2, BUF-3. An answer
+//! waits at `answer` until its last frame is built: 2 clocks after it came for a SACK or a NACK, 5
+//! for a SACK and an ACK; longer while `path_select`, the egress pool or `frame` keep it. The SACK
+//! goes first.
 //!
-//! A frame is built when the control pool has room for it: 94 B, or 62 B and `cfg_ack_extra` bytes
-//! of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
+//! A frame is built when the control pool has room for it: 94 B, 78 B, or 62 B and `cfg_ack_extra`
+//! bytes of zeros (uet: 16, section 0). Its reservation goes out in the same clock as the frame.
 //! `ctl_free` must count a reservation from the clock after its event on; the next frame is built
-//! then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK goes on the
-//! entropy value of the packet that drew it.
+//! then at the earliest. The ACK's port is the next of this NIC's own spraying; a SACK or a NACK
+//! goes on the entropy value of the packet that drew it.
 //!
 //! Choices: an `ack_psn_offset` that 16 bits do not hold is clipped to −32,768, which is below
-//! every window, so that no sender takes it for a packet it has out. Service time and penalty are
-//! 0. An answer with neither frame is passed over.
+//! every window, so that no sender takes it for a packet it has out. The SACK that answers a probe
+//! has the probe's id there. Service time, penalty and a NACK's timestamp are 0. An answer without
+//! a frame is passed over.
 
 use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::header::{
-    ACK_BYTES, Base, CcState, Header, ICRC_BYTES, OP_ACK, OP_SACK, SACK_BYTES, Seth, aeth,
+    ACK_BYTES, Base, CcState, Header, ICRC_BYTES, NACK_BYTES, Neth, OP_ACK, OP_NACK, OP_SACK,
+    SACK_BYTES, Seth, aeth,
 };
 use crate::sizes::Sizes;
-use crate::types::{Answer, Frame};
+use crate::types::{Answer, Frame, Nack};
 
 /// What the block is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ImageEnum, Serialize, Deserialize)]
 #[bits(3)]
 pub enum State {
-    /// Takes up an answer, builds its SACK.
+    /// Takes up an answer, builds its SACK or NACK.
     #[default]
     First = 0,
     /// Asks for the ACK's port.
@@ -158,11 +161,13 @@ impl Block for Regs {
         let free = !self.frame_valid;
         match self.state {
             State::First if i.answer_valid => {
-                if i.answer.sack {
-                    if !free || i.ctl_free < u32::from(long(SACK_BYTES, i)) {
+                let nack_goes = i.answer.nack != Nack::None;
+                if nack_goes || i.answer.sack {
+                    let frame = if nack_goes { nack(i) } else { sack(i) };
+                    if !free || i.ctl_free < u32::from(frame.len) {
                         return;
                     }
-                    self.send(sack(i));
+                    self.send(frame);
                 }
                 self.ack_dest = i.answer.dest;
                 self.state = if i.answer.ack { State::Port } else { State::Done };
@@ -211,7 +216,7 @@ fn long(bytes: u16, i: &Inputs) -> u16 {
     bytes + if i.cfg_icrc { ICRC_BYTES } else { 0 }
 }
 
-/// What both frames have in common.
+/// What the frames have in common.
 fn base(i: &Inputs) -> Base {
     Base {
         dst_mac: i.cfg_hop_mac,
@@ -234,13 +239,13 @@ fn frame(hdr: &Header, len: u16) -> Frame {
 /// SACK-2.
 fn sack(i: &Inputs) -> Frame {
     let a = &i.answer;
-    let offset = a.drew.ahead_of(a.cum);
+    let ahead = i16::try_from(a.drew.ahead_of(a.cum)).unwrap_or(i16::MIN).cast_unsigned();
     let len = long(SACK_BYTES, i);
     let base = Base { len, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
     let seth = Seth {
         mark: u8::from(a.ce),
-        probe: false,
-        psn_offset: i16::try_from(offset).unwrap_or(i16::MIN).cast_unsigned(),
+        probe: a.probe,
+        psn_offset: if a.probe { a.drew.0 as u16 } else { ahead },
         entropy: a.entropy,
         receiver_qpn: a.own_qpn,
         sender_pdc: a.sender_qpn.0 as u16,
@@ -252,6 +257,28 @@ fn sack(i: &Inputs) -> Frame {
     let cc = CcState { service: 0, ooo: a.ooo, penalty: 0, rcvd: a.rcvd };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&seth.bytes()).put(&cc.bytes());
+    frame(&hdr, len)
+}
+
+/// NAK-1.
+fn nack(i: &Inputs) -> Frame {
+    let a = &i.answer;
+    let len = long(NACK_BYTES, i);
+    let base = Base { len, sport: a.entropy, opcode: OP_NACK, rtx: a.rtx, psn: a.drew, ..base(i) };
+    let neth = Neth {
+        reason: match a.nack {
+            Nack::Trimmed => 0x01,
+            Nack::LastHop => 0x02,
+            Nack::None | Nack::Range => 0x0b,
+        },
+        entropy: a.entropy,
+        receiver_qpn: a.own_qpn,
+        sender_pdc: a.sender_qpn.0 as u16,
+        psn: a.drew,
+        timestamp: 0,
+    };
+    let mut hdr = Header::default();
+    hdr.put(&base.bytes()).put(&neth.bytes());
     frame(&hdr, len)
 }
 

@@ -93,6 +93,8 @@ pub struct Inputs {
     pub retire_rsp_group: u8,
     /// It was its message's last.
     pub retire_rsp_last: bool,
+    /// From `retransmit`: its bytes were in flight.
+    pub retire_rsp_flight: bool,
     /// From `window`.
     pub sub_ready: bool,
     /// From `tx_scheduler`.
@@ -404,10 +406,10 @@ impl Regs {
         if was_retiring && i.retire_rsp_valid {
             self.retiring = false;
             let nominal = (i.retire_rsp_len + u16::from(i.cfg_nominal_overhead)) & 0x3fff;
-            if self.sub_valid {
+            if i.retire_rsp_flight && self.sub_valid {
                 self.held = true;
                 self.held_bytes = nominal;
-            } else {
+            } else if i.retire_rsp_flight {
                 self.sub_valid = true;
                 self.sub_bytes = nominal;
             }

@@ -90,6 +90,16 @@ pub struct Outputs {
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
     pub cfg_icrc: bool,
+    /// `InitialAckTimeout` in microseconds, 41 binary places.
+    pub cfg_timeout: u64,
+    /// `LinearRetryCount`.
+    #[bits(3)]
+    pub cfg_linear: u8,
+    /// `ExponentialRetryCount`.
+    #[bits(5)]
+    pub cfg_expo: u8,
+    /// `FixedRexmitTimeEnable`.
+    pub cfg_fixed: bool,
     pub cfg_peer_valid: u64,
     pub cfg_peer_ip: Wide<32>,
     pub cfg_egress_pool: Wide<4>,
@@ -143,6 +153,11 @@ pub struct Regs {
     pub ttl: u8,
     pub weights: u64,
     pub icrc: bool,
+    /// `InitialAckTimeout`.
+    pub ack_timeout: u64,
+    /// fixed, expo, linear.
+    #[bits(17)]
+    pub retry: u32,
     pub peer_valid: u64,
     pub peer_ip: Wide<32>,
     /// Of eight classes, class 0 lowest.
@@ -204,6 +219,8 @@ impl Block for Regs {
             ttl: of(index::TTL) as u8,
             weights: of(index::WEIGHTS),
             icrc: of(index::TRAILER) != 0,
+            ack_timeout: of(index::ACK_TIMEOUT),
+            retry: of(index::RETRY) as u32,
             peer_valid: 0,
             peer_ip: Wide::ZERO,
             egress_pool: BANKS[0].level(),
@@ -257,6 +274,10 @@ impl Block for Regs {
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
         o.cfg_icrc = self.icrc;
+        o.cfg_timeout = self.ack_timeout;
+        o.cfg_linear = self.retry as u8 & 7;
+        o.cfg_expo = (self.retry >> 8) as u8 & 31;
+        o.cfg_fixed = self.retry >> 16 == 1;
         o.cfg_peer_valid = self.peer_valid;
         o.cfg_peer_ip = self.peer_ip;
         o.cfg_egress_pool = self.egress_pool;
@@ -335,6 +356,8 @@ impl Regs {
             index::PENALTY => self.penalty = value,
             index::ACK_HOLD => self.ack_hold = value != 0,
             index::TRAILER => self.icrc = value != 0,
+            index::ACK_TIMEOUT => self.ack_timeout = value,
+            index::RETRY => self.retry = value as u32,
             _ => self.store_peer(u32::from(at - index::PEER), value),
         }
     }

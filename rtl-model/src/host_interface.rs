@@ -216,6 +216,8 @@ pub mod index {
     pub const RID: u16 = 17;
     pub const TTL: u16 = 18;
     pub const WEIGHTS: u16 = 36;
+    pub const ACK_TIMEOUT: u16 = 216;
+    pub const RETRY: u16 = 217;
     /// Destination 0; destination d is d further on.
     pub const PEER: u16 = 64;
     /// Class 0 of each bank; class c is c further on.
@@ -445,6 +447,12 @@ registers! {
         F::new("penalty_high", 32, 32, 2_700_000),
     ];
     "ack_hold" ACK_HOLD [F::new("ack_hold", 0, 1, 0)];
+    "ack_timeout" ACK_TIMEOUT [F::within("timeout", 64, 150 << 41, 1, u64::MAX)];
+    "retry" RETRY [
+        F::new("linear", 0, 3, 7),
+        F { name: "expo", low: 8, width: 5, reset: 25, least: 0, most: 25 },
+        F::new("fixed", 16, 1, 0),
+    ];
     "trailer" TRAILER [F::new("icrc", 0, 1, 0)];
 }
 

@@ -4,7 +4,8 @@
 //! clock n is on the ring's write port in n + 1. Throughput 1 word and 1 verdict per clock.
 //!
 //! BUF-1: pools of classes 0 (data) and 1 (control, trimmed). BUF-4, RX-2: charged on arrival or
-//! dropped (Pool), released by whoever is done with it. PKT-4: trimmed is charged to control.
+//! dropped (Pool), released by whoever is done with it. PKT-4: trimmed is charged to control, probes
+//! to data.
 //!
 //! A frame's words lie in the ring from `base` on; they count once its verdict takes them, else
 //! the next frame overwrites them. A verdict comes before the next frame's first word, or with it.
@@ -307,6 +308,14 @@ impl Regs {
                 self.dat = Parsed { word: self.base, ..*frame };
                 self.base = self.wrap(self.base.wrapping_add(u16::from(i.in_words)));
             }
+            Kind::Probe => {
+                if !(dat_room && fits(self.occ0, i.cfg_ingress_pool0)) {
+                    return Drop::Pool;
+                }
+                self.occ0 += charge;
+                self.dat_valid = true;
+                self.dat = Parsed { word: self.base, ..*frame };
+            }
             Kind::Trimmed => {
                 if !(dat_room && fits(self.occ1, i.cfg_ingress_pool1)) {
                     return Drop::Pool;
@@ -315,7 +324,7 @@ impl Regs {
                 self.dat_valid = true;
                 self.dat = Parsed { word: self.base, ..*frame };
             }
-            Kind::Ack | Kind::Sack | Kind::Nack | Kind::Probe => {
+            Kind::Ack | Kind::Sack | Kind::Nack => {
                 if !(ctl_room && fits(self.occ1, i.cfg_ingress_pool1)) {
                     return Drop::Pool;
                 }

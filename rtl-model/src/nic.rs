@@ -27,8 +27,8 @@ use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, Tl
 use crate::{
     ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
     packet_parse, path_select, pause_hold, pause_send, payload_fetch, payload_write, port_rx,
-    port_tx, qp_drain, qp_table, replay_store, rx_track, tlp_engine, tlp_parse, tx_scheduler,
-    window,
+    port_tx, qp_drain, qp_table, replay_store, retransmit, rx_track, sack_bitmap, timer_wheel,
+    tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.
@@ -38,6 +38,11 @@ pub struct Inputs {
     pub rx_valid: bool,
     /// The beat.
     pub rx: TlpBeat,
+    /// A whole microsecond.
+    pub tick: bool,
+    /// Clocks since reset.
+    #[bits(48)]
+    pub now: u64,
     /// A beat of a frame comes from the wire.
     pub wire_valid: bool,
     /// First beat of its frame.

@@ -5,8 +5,12 @@
 //! record, where that is later). One packet is in work at a time: throughput is a packet in two
 //! clocks more than the slowest answer takes, well within a payload of 256 B at 400 Gbps.
 //!
-//! PKT-1: entropy and headers once the payload is there. PKT-3: codepoint of a first transmission.
-//! PKT-4: class 0. PKT-5: ACK-request on the last packet of a message and on a tight window.
+//! PKT-1: entropy and headers once the payload is there. PKT-3: codepoint of a first transmission
+//! or of a retransmission. PKT-4: class 0. PKT-5: ACK-request on the last packet of a message, on a
+//! tight window and on a retransmission, which has the retransmit flag too.
+//! PKT-6: a retransmission goes before a segment that is handed on at the same time. It asks
+//! neither window nor `replay_store`, which has its record, and is given no PSN: its entropy value
+//! is new.
 //! QP-4: while the peer's number is unknown, R is set and the QP field is this side's own number.
 //! Section 12: Ethernet, IPv4, UDP, BTH, METH, RETH, then zeros up to `cfg_data_hdr`.
 //!
@@ -31,6 +35,10 @@ pub struct Inputs {
     pub hand_valid: bool,
     /// The segment.
     pub hand: Segment,
+    /// From `retransmit`: a packet goes again.
+    pub again_valid: bool,
+    /// From `retransmit`.
+    pub again: Segment,
     /// From `window`.
     pub query_ready: bool,
     /// From `window`: the answer.
@@ -73,6 +81,11 @@ pub struct Inputs {
     /// From `csr`: codepoint of trimmable.
     #[bits(6)]
     pub cfg_dscp1: u8,
+    /// From `csr`: trimmable retransmission.
+    #[bits(6)]
+    pub cfg_dscp2: u8,
+    /// From `csr`: retransmissions have a codepoint of their own.
+    pub cfg_distinct_rtx: bool,
     /// From `csr`: ECN field.
     #[bits(2)]
     pub cfg_ecn: u8,
@@ -93,6 +106,8 @@ pub struct Inputs {
 pub struct Outputs {
     /// To `payload_fetch`.
     pub hand_ready: bool,
+    /// To `retransmit`.
+    pub again_ready: bool,
     /// To `window`: is the group's window tight?
     pub query_valid: bool,
     /// The group.
@@ -108,30 +123,17 @@ pub struct Outputs {
     pub build_qp: u8,
     /// The PSN.
     pub build_psn: Psn,
+    /// To `qp_table`: it was given before.
+    pub build_again: bool,
     /// To `replay_store`: the packet's record.
     pub rec_valid: bool,
-    /// The QP's slot.
-    pub rec_qp: u8,
-    /// The PSN.
-    pub rec_psn: Psn,
-    /// The replay slot.
-    #[bits(10)]
-    pub rec_slot: u16,
-    /// Payload bytes.
-    #[bits(14)]
-    pub rec_len: u16,
-    /// Last of its message.
-    pub rec_last: bool,
-    /// The group.
-    pub rec_group: u8,
-    /// The message entry.
-    #[bits(10)]
-    pub rec_msg: u16,
+    /// To `replay_store`.
+    pub rec: Segment,
     /// To the data queue.
     pub frame_valid: bool,
     /// The frame.
     pub frame: Frame,
-    /// To the log: a packet was built.
+    /// To the log: a packet was built for the first time.
     pub built_valid: bool,
     /// The QP's slot.
     pub built_qp: u8,
@@ -139,6 +141,15 @@ pub struct Outputs {
     pub built_psn: Psn,
     /// Its ACK-request flag.
     pub built_ack_req: bool,
+    /// To `replay_store` and the log: a frame was made.
+    pub made_valid: bool,
+    /// To `replay_store` and the log.
+    #[bits(10)]
+    pub made_slot: u16,
+    /// To `replay_store` and the log: its entropy value.
+    pub made_port: u16,
+    /// To the log: its packet went before.
+    pub made_again: bool,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -148,6 +159,8 @@ pub struct Regs {
     pub busy: bool,
     /// The segment in work, or the last one.
     pub seg: Segment,
+    /// It goes again.
+    pub rtx: bool,
     /// The request waits for `window`.
     pub query_valid: bool,
     /// The request waits for `path_select`.
@@ -184,6 +197,15 @@ pub struct Regs {
     pub built_psn: Psn,
     /// Its ACK-request flag.
     pub built_ack_req: bool,
+    /// A frame was made.
+    pub made_valid: bool,
+    /// Its slot.
+    #[bits(10)]
+    pub made_slot: u16,
+    /// Its entropy value.
+    pub made_port: u16,
+    /// Its packet went before.
+    pub made_again: bool,
 }
 
 impl Block for Regs {
@@ -194,6 +216,7 @@ impl Block for Regs {
         Self {
             busy: false,
             seg: Segment::default(),
+            rtx: false,
             query_valid: false,
             data_valid: false,
             build_valid: false,
@@ -212,6 +235,10 @@ impl Block for Regs {
             built_qp: 0,
             built_psn: Psn(0),
             built_ack_req: false,
+            made_valid: false,
+            made_slot: 0,
+            made_port: 0,
+            made_again: false,
         }
     }
 
@@ -224,30 +251,31 @@ impl Block for Regs {
         o.build_valid = self.build_valid;
         o.build_qp = seg.qp;
         o.build_psn = seg.psn;
+        o.build_again = self.rtx;
         o.rec_valid = self.rec_valid;
-        o.rec_qp = seg.qp;
-        o.rec_psn = seg.psn;
-        o.rec_slot = seg.slot;
-        o.rec_len = seg.len;
-        o.rec_last = seg.last;
-        o.rec_group = seg.group;
-        o.rec_msg = seg.msg;
+        o.rec = *seg;
         o.frame_valid = self.frame_valid;
         o.frame = self.frame;
         o.built_valid = self.built_valid;
         o.built_qp = self.built_qp;
         o.built_psn = self.built_psn;
         o.built_ack_req = self.built_ack_req;
+        o.made_valid = self.made_valid;
+        o.made_slot = self.made_slot;
+        o.made_port = self.made_port;
+        o.made_again = self.made_again;
     }
 
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
-        o.hand_ready = !self.busy || self.finishes(i);
+        o.again_ready = !self.busy || self.finishes(i);
+        o.hand_ready = o.again_ready && !i.again_valid;
     }
 
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
         let finishes = self.finishes(i);
         self.frame_valid &= !i.frame_ready;
-        self.built_valid = finishes;
+        self.built_valid = finishes && !self.rtx;
+        self.made_valid = finishes;
         if finishes {
             self.busy = false;
             self.frame_valid = true;
@@ -255,6 +283,9 @@ impl Block for Regs {
             self.built_qp = self.seg.qp;
             self.built_psn = self.seg.psn;
             self.built_ack_req = self.ack_req();
+            self.made_slot = self.seg.slot;
+            self.made_port = self.sport;
+            self.made_again = self.rtx;
         }
 
         self.query_valid &= !i.query_ready;
@@ -276,19 +307,22 @@ impl Block for Regs {
             self.remote = i.build_rsp_remote;
         }
 
-        if i.hand_valid && o.hand_ready {
+        if o.again_ready && (i.again_valid || i.hand_valid) {
+            let rtx = i.again_valid;
             self.busy = true;
-            self.seg = i.hand;
-            (self.query_valid, self.data_valid) = (true, true);
-            (self.build_valid, self.rec_valid) = (true, true);
-            (self.query_done, self.data_done, self.build_done) = (false, false, false);
+            self.rtx = rtx;
+            self.seg = if rtx { i.again } else { i.hand };
+            (self.query_valid, self.rec_valid) = (!rtx, !rtx);
+            (self.data_valid, self.build_valid) = (true, true);
+            (self.query_done, self.tight) = (rtx, false);
+            (self.data_done, self.build_done) = (false, false);
         }
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        let output = self.built_valid || self.frame_valid && i.frame_ready;
+        let output = self.made_valid || self.frame_valid && i.frame_ready;
         let input = i.query_rsp_valid || i.data_rsp_valid || i.build_rsp_valid;
-        !self.busy && !i.hand_valid && !output && !input
+        !self.busy && !i.hand_valid && !i.again_valid && !output && !input
     }
 }
 
@@ -299,9 +333,18 @@ impl Regs {
         self.busy && answered && (!self.frame_valid || i.frame_ready)
     }
 
-    /// PKT-5, for a first transmission.
+    /// PKT-5.
     fn ack_req(&self) -> bool {
-        self.seg.last || self.tight
+        self.seg.last || self.tight || self.rtx
+    }
+
+    /// PKT-3.
+    fn dscp(&self, i: &Inputs) -> u8 {
+        match (i.cfg_trimming, self.rtx && i.cfg_distinct_rtx) {
+            (false, _) => i.cfg_dscp0,
+            (true, false) => i.cfg_dscp1,
+            (true, true) => i.cfg_dscp2,
+        }
     }
 
     /// PKT-1, section 12.
@@ -314,7 +357,7 @@ impl Regs {
             src_mac: i.cfg_own_mac,
             src_ip: i.cfg_own_ip,
             dst_ip: (pair >> (seg.dest % 2 * 32)) as u32,
-            dscp: if i.cfg_trimming { i.cfg_dscp1 } else { i.cfg_dscp0 },
+            dscp: self.dscp(i),
             ecn: i.cfg_ecn,
             ttl: i.cfg_ttl,
             len,
@@ -328,7 +371,7 @@ impl Regs {
             qpn: if self.remote_valid { self.remote } else { self.own_qpn },
             ack_req: self.ack_req(),
             by_sender: !self.remote_valid,
-            rtx: false,
+            rtx: self.rtx,
             ts: false,
             psn: seg.psn,
         };

@@ -11,7 +11,7 @@
 //! - EtherType 0x8808 wants PFC's address, opcode 0x0101 (else Opcode) and 64 B (else Length);
 //!   EtherType 0x0800 wants this NIC's address. Any other pair is Mac.
 //! - A data opcode with one of the two trimmed codepoints is 62 B: a 44 B datagram. The codepoints
-//!   mean nothing on a control opcode.
+//!   mean nothing on a control opcode. Where the two are one number it is that of trimmed.
 //! - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B, the ACK
 //!   `cfg_ack_extra` bytes more.
 //! - With `cfg_icrc` every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
@@ -323,7 +323,7 @@ fn fields(f: &Received<'_>, kind: Kind, len: u16) -> Parsed {
             p.rkey = f.full(66);
             p.msg_len = f.full(70);
         }
-        Kind::Trimmed => {}
+        Kind::Trimmed => p.last_hop = b[15] >> 2 != f.i.cfg_dscp4,
         Kind::Ack => p.ctrl = f.after_bth(4),
         Kind::Sack => {
             p.ctrl = f.after_bth(28);

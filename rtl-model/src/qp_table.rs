@@ -81,6 +81,8 @@ pub struct Inputs {
     pub build_valid: bool,
     pub build_qp: u8,
     pub build_psn: Psn,
+    /// From `packet_build`: it was given before.
+    pub build_again: bool,
     /// From `doorbell`: open, post or close.
     pub qp_valid: bool,
     #[bits(2)]
@@ -550,7 +552,9 @@ impl Regs {
                 i.upd_qp
             }
             State::Build => {
-                ctx.given = i.build_psn.plus(1);
+                if !i.build_again {
+                    ctx.given = i.build_psn.plus(1);
+                }
                 i.build_qp
             }
             State::Done => {

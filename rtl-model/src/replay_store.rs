@@ -8,18 +8,23 @@
 //! those freed, and 4 clocks after a slot is freed where there was none. Slots go out fresh ones
 //! first, 0 upward, then in the order in which they were freed.
 //!
-//! Latency: a record is kept in the clock in which `build` is taken (always); a retire taken in
-//! clock N is answered in clock N + 3, a final takes 2 clocks; `gone` acts at once and holds back
-//! for a clock a retire or a final that is about to act. Retire before final (section 16: the
-//! acknowledgement before its completion); build, gone and one of them may meet in one clock.
+//! A look finds the packet of a PSN or of a slot; a hit was built and is not retired. One of them
+//! retires it. Between the turn of a copy, `hold`, and its `gone` the slot counts as in egress. The
+//! end of serialisation of a packet that is not retired goes on to `retransmit` as `sent`.
 //!
-//! QP-6: a retire with `discard` does not wait for a `final`; a toss frees a slot that was never
-//! built, in a clock in which nothing else may free one.
+//! Latency: a record is kept in the clock in which `build` is taken (always); a look taken in
+//! clock N is answered in clock N + 3, of a slot N + 2, a final takes 2 clocks; `gone` acts at
+//! once, is `sent` a clock later, and holds back for a clock a look or a final that is about to
+//! act. Look before final (section 16: the acknowledgement before its completion); build, gone and
+//! one of them may meet in one clock.
+//!
+//! QP-6: a retire with `discard` does not wait for a `final`, also where the packet is retired; a
+//! toss frees a slot that was never built, in a clock in which nothing else may free one.
 //!
 //! Borders: the last slot of all taken; acknowledged in egress and the other way round; a last
 //! packet's `final` before and after `gone`; PSNs modulo PSNS; both ends of the memory of free
 //! ones. A PSN is built before it is retired or final, once each; a slot is gone once after its
-//! build. Memory ports are combinational: writes of `map` and `rec` from `build`, reads of `map`
+//! build or hold, and is not looked for in the clock of its build. Memory ports are combinational: writes of `map` and `rec` from `build`, reads of `map`
 //! from requests, of `rec` from `map_rdata`; those of `fl` come from registers.
 
 use derive::{Image, ImageEnum, Packed};
@@ -28,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::image::{BadBits, BitMap, Field, Item, Reader, Writer};
 use crate::sizes::Sizes;
-use crate::types::Psn;
+use crate::types::{Psn, Segment};
 
 /// A word of the memory `map`: the slot of a PSN outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
@@ -38,19 +43,101 @@ pub struct SlotWord {
     pub slot: u16,
 }
 
-/// A word of the memory `rec`: what a slot holds.
+/// A word of the memory `rec`: a packet built and not retired, and all that its headers are made
+/// of, without a read from the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
 pub struct Record {
-    /// Payload bytes.
-    #[bits(14)]
-    pub len: u16,
-    /// Last packet of its message.
-    pub last: bool,
+    /// Slot of the QP at the sender.
+    pub qp: u8,
+    /// Destination.
+    #[bits(6)]
+    pub dest: u8,
     /// The group in whose flight it is.
     pub group: u8,
     /// Message entry.
     #[bits(10)]
     pub msg: u16,
+    /// Its PSN.
+    pub psn: Psn,
+    /// Offset of the payload in the slot's first word.
+    #[bits(6)]
+    pub off: u8,
+    /// Payload bytes.
+    #[bits(14)]
+    pub len: u16,
+    /// Where it goes at the peer.
+    pub raddr: u64,
+    /// Remote key.
+    pub rkey: u32,
+    /// Bytes of the whole message.
+    pub msg_len: u32,
+    /// Messages of the QP before this one.
+    pub msn: u16,
+    /// First packet of its message.
+    pub first: bool,
+    /// Last packet of its message.
+    pub last: bool,
+}
+
+impl Record {
+    /// The record of a segment.
+    pub fn of(seg: &Segment) -> Self {
+        Self {
+            qp: seg.qp,
+            dest: seg.dest,
+            group: seg.group,
+            msg: seg.msg,
+            psn: seg.psn,
+            off: (seg.laddr & 63) as u8,
+            len: seg.len,
+            raddr: seg.raddr,
+            rkey: seg.rkey,
+            msg_len: seg.msg_len,
+            msn: seg.msn,
+            first: seg.first,
+            last: seg.last,
+        }
+    }
+
+    /// The segment again; of its place in host memory only the offset in a word is left.
+    pub fn segment(&self, slot: u16) -> Segment {
+        Segment {
+            qp: self.qp,
+            dest: self.dest,
+            group: self.group,
+            slot,
+            msg: self.msg,
+            psn: self.psn,
+            laddr: u64::from(self.off),
+            len: self.len,
+            raddr: self.raddr,
+            rkey: self.rkey,
+            msg_len: self.msg_len,
+            msn: self.msn,
+            first: self.first,
+            last: self.last,
+        }
+    }
+}
+
+/// A word of the memory `path`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
+pub struct Path {
+    /// Entropy value of the slot's last frame.
+    pub port: u16,
+}
+
+/// What is wanted of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ImageEnum, Serialize, Deserialize)]
+#[bits(2)]
+pub enum Look {
+    /// The packet of a PSN.
+    #[default]
+    Psn = 0,
+    /// The packet of a slot.
+    Slot = 1,
+    /// The packet of a PSN, which is retired.
+    Retire = 2,
 }
 
 /// Input ports.
@@ -61,30 +148,32 @@ pub struct Inputs {
     /// From `packet_build`: a packet is built.
     pub build_valid: bool,
     /// From `packet_build`.
-    pub build_qp: u8,
-    /// From `packet_build`.
-    pub build_psn: Psn,
-    /// From `packet_build`.
-    #[bits(10)]
-    pub build_slot: u16,
-    /// From `packet_build`.
-    #[bits(14)]
-    pub build_len: u16,
-    /// From `packet_build`.
-    pub build_last: bool,
-    /// From `packet_build`.
-    pub build_group: u8,
+    pub build: Segment,
+    /// From `packet_build`: a frame of a packet is made.
+    pub made_valid: bool,
     /// From `packet_build`.
     #[bits(10)]
-    pub build_msg: u16,
-    /// From `ack_take`: a packet is acknowledged.
-    pub retire_valid: bool,
-    /// From `ack_take`.
-    pub retire_qp: u8,
-    /// From `ack_take`.
-    pub retire_psn: Psn,
-    /// From `ack_take`: it is discarded, not acknowledged.
-    pub retire_discard: bool,
+    pub made_slot: u16,
+    /// From `packet_build`: its entropy value.
+    pub made_port: u16,
+    /// From `retransmit`: a packet is looked for.
+    pub look_valid: bool,
+    /// From `retransmit`.
+    pub look_op: Look,
+    /// From `retransmit`.
+    pub look_qp: u8,
+    /// From `retransmit`.
+    pub look_psn: Psn,
+    /// From `retransmit`.
+    #[bits(10)]
+    pub look_slot: u16,
+    /// From `retransmit`: it is discarded, not acknowledged.
+    pub look_discard: bool,
+    /// From `retransmit`: a copy is on its way to egress.
+    pub hold_valid: bool,
+    /// From `retransmit`.
+    #[bits(10)]
+    pub hold_slot: u16,
     /// From `completion`: a message is complete.
     pub final_valid: bool,
     /// From `completion`.
@@ -107,6 +196,8 @@ pub struct Inputs {
     pub map_rdata: SlotWord,
     /// From the memory of records.
     pub rec_rdata: Record,
+    /// From the memory of entropy values.
+    pub path_rdata: Path,
     /// From the memory of free slots.
     pub fl_rdata: SlotWord,
 }
@@ -121,21 +212,28 @@ pub struct Outputs {
     pub slot: u16,
     /// To `packet_build`.
     pub build_ready: bool,
-    /// To `ack_take`.
-    pub retire_ready: bool,
-    /// To `ack_take`.
-    pub retire_rsp_valid: bool,
-    /// To `ack_take`.
-    #[bits(14)]
-    pub retire_rsp_len: u16,
-    /// To `ack_take`.
-    pub retire_rsp_group: u8,
-    /// To `ack_take`.
-    pub retire_rsp_last: bool,
+    /// To `retransmit`.
+    pub look_ready: bool,
+    /// To `retransmit`.
+    pub look_rsp_valid: bool,
+    /// To `retransmit`: it was built and is not retired.
+    pub look_rsp_hit: bool,
+    /// To `retransmit`.
+    #[bits(10)]
+    pub look_rsp_slot: u16,
+    /// To `retransmit`.
+    pub look_rsp: Record,
+    /// To `retransmit`: its last entropy value.
+    pub look_rsp_port: u16,
     /// To `completion`.
     pub final_ready: bool,
     /// To `qp_drain`.
     pub toss_ready: bool,
+    /// To `retransmit`: a packet that is not retired has left egress.
+    pub sent_valid: bool,
+    /// To `retransmit`.
+    #[bits(10)]
+    pub sent_slot: u16,
     /// Slots handed out and not free again.
     #[bits(11)]
     pub used: u16,
@@ -159,6 +257,16 @@ pub struct Outputs {
     pub rec_re: bool,
     /// To the memory of records.
     pub rec_raddr: u32,
+    /// To the memory of entropy values, a word a slot.
+    pub path_we: bool,
+    /// To the memory of entropy values.
+    pub path_waddr: u32,
+    /// To the memory of entropy values.
+    pub path_wdata: Path,
+    /// To the memory of entropy values.
+    pub path_re: bool,
+    /// To the memory of entropy values.
+    pub path_raddr: u32,
     /// To the memory of free slots, a FIFO of SLOTS words.
     pub fl_we: bool,
     /// To the memory of free slots.
@@ -175,11 +283,11 @@ pub struct Outputs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ImageEnum, Serialize, Deserialize)]
 #[bits(2)]
 pub enum State {
-    /// Takes a retire or a final, and reads its slot.
+    /// Takes a look or a final, and reads its slot, or the slot's record.
     #[default]
     Idle = 0,
     /// Has the slot, reads the record.
-    Retire = 1,
+    Find = 1,
     /// Has the record.
     Answer = 2,
     /// Has the slot.
@@ -218,20 +326,35 @@ pub struct Regs {
     pub used: u16,
     /// What goes on.
     pub state: State,
-    /// Slot of the retire in `Answer`.
+    /// Slot of the look in `Answer`.
     #[bits(10)]
-    pub retiring: u16,
-    /// That retire waits for no `final`.
+    pub found: u16,
+    /// Of the look, and what it is for.
+    pub op: Look,
+    /// Whose packet it looks for.
+    pub qp: u8,
+    /// Which one.
+    pub psn: Psn,
+    /// It waits for no `final`.
     pub discards: bool,
-    /// The record is an answer.
+    /// A look is answered.
     pub rsp_valid: bool,
-    /// Payload bytes of the packet last retired.
-    #[bits(14)]
-    pub rsp_len: u16,
-    /// Its group.
-    pub rsp_group: u8,
-    /// It was the last of its message.
-    pub rsp_last: bool,
+    /// The packet was built and is not retired.
+    pub rsp_hit: bool,
+    /// Its slot.
+    #[bits(10)]
+    pub rsp_slot: u16,
+    /// Its record.
+    pub rsp: Record,
+    /// Its last entropy value.
+    pub rsp_port: u16,
+    /// A packet that is not retired has left egress.
+    pub sent_valid: bool,
+    /// Its slot.
+    #[bits(10)]
+    pub sent_slot: u16,
+    /// Slots whose packet was built and is not retired.
+    pub live: BitMap,
     /// Slots whose packet is acknowledged.
     pub acked: BitMap,
     /// Slots of which a copy waits or is being serialised.
@@ -273,12 +396,19 @@ impl Block for Regs {
             freed: 0,
             used: 0,
             state: State::Idle,
-            retiring: 0,
+            found: 0,
+            op: Look::Psn,
+            qp: 0,
+            psn: Psn(0),
             discards: false,
             rsp_valid: false,
-            rsp_len: 0,
-            rsp_group: 0,
-            rsp_last: false,
+            rsp_hit: false,
+            rsp_slot: 0,
+            rsp: Record::default(),
+            rsp_port: 0,
+            sent_valid: false,
+            sent_slot: 0,
+            live: none.clone(),
             acked: none.clone(),
             egress: none.clone(),
             hold_last: none,
@@ -290,10 +420,13 @@ impl Block for Regs {
         *o = Outputs {
             slot_valid: self.slot_valid,
             slot: self.slot,
-            retire_rsp_valid: self.rsp_valid,
-            retire_rsp_len: self.rsp_len,
-            retire_rsp_group: self.rsp_group,
-            retire_rsp_last: self.rsp_last,
+            look_rsp_valid: self.rsp_valid,
+            look_rsp_hit: self.rsp_hit,
+            look_rsp_slot: self.rsp_slot,
+            look_rsp: self.rsp,
+            look_rsp_port: self.rsp_port,
+            sent_valid: self.sent_valid,
+            sent_slot: self.sent_slot,
             used: self.used,
             fl_we: self.freed_valid,
             fl_waddr: u32::from(self.fl_tail),
@@ -306,72 +439,68 @@ impl Block for Regs {
 
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
         o.build_ready = true;
-        o.retire_ready = self.state == State::Idle;
-        o.final_ready = self.state == State::Idle && !i.retire_valid;
+        let idle = self.state == State::Idle;
+        o.look_ready = idle;
+        o.final_ready = idle && !i.look_valid;
         o.toss_ready =
             !(matches!(self.state, State::Answer | State::Final) || i.gone_valid && i.gone_data);
         if i.build_valid {
             o.map_we = true;
-            o.map_waddr = self.place(i.build_qp, i.build_psn);
-            o.map_wdata = SlotWord { slot: i.build_slot };
+            o.map_waddr = self.place(i.build.qp, i.build.psn);
+            o.map_wdata = SlotWord { slot: i.build.slot };
             o.rec_we = true;
-            o.rec_waddr = u32::from(i.build_slot);
-            o.rec_wdata = Record {
-                len: i.build_len,
-                last: i.build_last,
-                group: i.build_group,
-                msg: i.build_msg,
-            };
+            o.rec_waddr = u32::from(i.build.slot);
+            o.rec_wdata = Record::of(&i.build);
         }
-        match self.state {
-            State::Idle if i.retire_valid || i.final_valid => {
-                let (qp, psn) = if i.retire_valid {
-                    (i.retire_qp, i.retire_psn)
-                } else {
-                    (i.final_qp, i.final_psn)
-                };
-                o.map_re = true;
-                o.map_raddr = self.place(qp, psn);
-            }
-            State::Retire => {
-                o.rec_re = true;
-                o.rec_raddr = u32::from(i.map_rdata.slot);
-            }
-            _ => {}
+        if i.made_valid {
+            o.path_we = true;
+            o.path_waddr = u32::from(i.made_slot);
+            o.path_wdata = Path { port: i.made_port };
+        }
+        let slot = match self.state {
+            State::Idle if i.look_valid && i.look_op == Look::Slot => Some(i.look_slot),
+            State::Find => Some(i.map_rdata.slot),
+            _ => None,
+        };
+        if let Some(slot) = slot {
+            (o.rec_re, o.rec_raddr) = (true, u32::from(slot));
+            (o.path_re, o.path_raddr) = (true, u32::from(slot));
+        } else if idle && (i.look_valid || i.final_valid) {
+            let (qp, psn) =
+                if i.look_valid { (i.look_qp, i.look_psn) } else { (i.final_qp, i.final_psn) };
+            o.map_re = true;
+            o.map_raddr = self.place(qp, psn);
         }
     }
 
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
         let gone = i.gone_valid && i.gone_data;
         self.rsp_valid = false;
+        self.sent_valid = false;
         self.freed_valid = false;
         if gone {
             let slot = self.index(i.gone_slot);
             self.egress.set(slot, false);
+            self.sent_valid = self.live[slot];
+            self.sent_slot = i.gone_slot;
             self.free_if_done(i.gone_slot);
         }
         match self.state {
-            State::Idle if i.retire_valid => {
-                self.state = State::Retire;
-                self.discards = i.retire_discard;
+            State::Idle if i.look_valid => {
+                let by_slot = i.look_op == Look::Slot;
+                self.state = if by_slot { State::Answer } else { State::Find };
+                self.found = i.look_slot;
+                self.op = i.look_op;
+                self.qp = i.look_qp;
+                self.psn = i.look_psn;
+                self.discards = i.look_discard;
             }
             State::Idle if i.final_valid => self.state = State::Final,
-            State::Retire => {
-                self.retiring = i.map_rdata.slot;
+            State::Find => {
+                self.found = i.map_rdata.slot;
                 self.state = State::Answer;
             }
-            State::Answer if !gone => {
-                let Record { len, last, group, .. } = i.rec_rdata;
-                (self.rsp_valid, self.rsp_len) = (true, len);
-                (self.rsp_last, self.rsp_group) = (last, group);
-                let slot = self.index(self.retiring);
-                self.acked.set(slot, true);
-                if self.discards {
-                    self.hold_last.set(slot, false);
-                }
-                self.free_if_done(self.retiring);
-                self.state = State::Idle;
-            }
+            State::Answer if !gone => self.answer(i),
             State::Final if !gone => {
                 let slot = self.index(i.map_rdata.slot);
                 self.hold_last.set(slot, false);
@@ -384,9 +513,14 @@ impl Block for Regs {
             self.free(i.toss_slot);
         }
         if i.build_valid {
-            let slot = self.index(i.build_slot);
+            let slot = self.index(i.build.slot);
             self.egress.set(slot, true);
-            self.hold_last.set(slot, i.build_last);
+            self.live.set(slot, true);
+            self.hold_last.set(slot, i.build.last);
+        }
+        if i.hold_valid {
+            let slot = self.index(i.hold_slot);
+            self.egress.set(slot, true);
         }
         self.refill(i, o);
     }
@@ -399,9 +533,11 @@ impl Block for Regs {
         };
         self.state == State::Idle
             && offer_stays
-            && !(self.freed_valid || self.fetching || self.rsp_valid)
+            && !(self.freed_valid || self.fetching || self.rsp_valid || self.sent_valid)
             && !(i.build_valid
-                || i.retire_valid
+                || i.made_valid
+                || i.look_valid
+                || i.hold_valid
                 || i.final_valid
                 || i.toss_valid
                 || (i.gone_valid && i.gone_data))
@@ -426,6 +562,30 @@ impl Regs {
     /// The address of a QP's PSN in `map`.
     fn place(&self, qp: u8, psn: Psn) -> u32 {
         u32::from(qp) * self.psns.0 + (psn.0 & (self.psns.0 - 1))
+    }
+
+    /// `Answer`: the record is there.
+    fn answer(&mut self, i: &Inputs) {
+        let rec = i.rec_rdata;
+        let at = self.index(self.found);
+        let same = self.op == Look::Slot || (rec.qp, rec.psn) == (self.qp, self.psn);
+        let hit = same && self.live[at];
+        self.rsp_valid = true;
+        self.rsp_hit = hit;
+        self.rsp_slot = self.found;
+        self.rsp = rec;
+        self.rsp_port = i.path_rdata.port;
+        self.state = State::Idle;
+        if self.op == Look::Retire {
+            if hit {
+                self.live.set(at, false);
+                self.acked.set(at, true);
+            }
+            if same && self.discards {
+                self.hold_last.set(at, false);
+            }
+        }
+        self.free_if_done(self.found);
     }
 
     /// `slot` is to be read from `fl`.

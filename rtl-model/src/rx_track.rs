@@ -1,44 +1,65 @@
-//! Receiver sides: finds or creates the QP of a data packet, judges its PSN, says what is
-//! delivered and what is answered.
+//! Receiver sides: finds or creates the QP of a packet, judges its PSN, says what is delivered and
+//! what is answered.
 //!
-//! Twin of `hdl/rx_track.sv`. QP-4, QP-5, RX-3 to RX-8, ACK-1, SACK-1, SACK-2, MSN-8, CPL-1.
-//! A packet waits at `in` until it is judged: 5 clocks after it came with R set, 3 with R clear, 1
-//! without a QP to look for; longer while `deliver` or `answer` of the one before wait. What
-//! follows from it is there a clock later. A close takes 3 clocks and waits for one packet at most.
+//! Twin of `hdl/rx_track.sv`. QP-4, QP-5, RX-3 to RX-8, ACK-1, SACK-1 to SACK-3, SACK-6, NAK-1,
+//! PTH-2, MSN-8, CPL-1. A packet waits at `in` until it is judged: 3 clocks after it came with R
+//! clear, 5 with R set, 1 without a QP to look for, 4 more where it creates one; what follows is
+//! there a clock later. Where `sack_bitmap` has a part in it, the next packet is taken up 4 clocks
+//! after the judgement of a packet ahead, 7 or 9 with a SACK: 6, 9 or 11 clocks a packet, 8 at most
+//! on average where every fourth draws a SACK. One that fills a gap takes 5 and 2 for each word of
+//! the run, 1 for each message that it completes, and 5 to 7 for a SACK. A close takes 3 and waits
+//! for one packet.
 //!
 //! Memory `peer`, DESTS × QPS words by destination and sender's slot: the receiver side of that
 //! sender, or the last generation closed. It is swept after reset, a word a clock; nothing is taken
 //! meanwhile. Memory `rctx`, QPS words by receiver's slot; a slot below `fresh` has been written.
+//! Memory `ends`, QPS × PSNS words by slot and PSN: what the `RECV_COMPLETE` of a held last packet
+//! says. The bits of held PSNs are `sack_bitmap`'s.
 //!
-//! In this version a PSN ahead of the expected one is dropped and counted as `DropPsn`, within
-//! `cfg_range` of the cumulative PSN (a bitmap unit will hold it) or not (RX-4). One difference,
-//! PSN less cumulative PSN, decides: 0 and down to 0x800000 a duplicate, 1 in order.
+//! One difference, PSN less cumulative PSN, decides: 0 and down to 0x800000 a duplicate, 1 in
+//! order, up to `cfg_range` ahead, then out of the window (RX-4).
+//!
+//! It never waits for PCIe (ACK-1): `deliver` has no ready. Its queue holds 2 × `INGRESS_WORDS`;
+//! where half of it less PSNS is taken, data is dropped as `Pool`, before anything else changes.
+//! Nor do answers wait for the control pool: `waiting` counts frames made and not built, and the
+//! one after the 1,024th is dropped and counted (SACK-6).
 //!
 //! Choices: an R packet with a newer generation than the sender's side that is open is dropped as
-//! `DropQp`, until the host closes that side. Where no generation was closed, any is new. A trimmed
-//! packet in the window releases its charge and no more: `relt_valid` without `drop_valid` counts
-//! it. Whoever gives back the charge has it: 0 bytes, duplicates and drops give it back here, and
-//! their words are passed over by a delivery with `write` clear. `RECV_COMPLETE` names METH's msn.
-//! With `answer` held up the next packet waits.
+//! `Qp`, until the host closes that side. Where no generation was closed, any is new. A trimmed
+//! packet that is not dropped is `relt_valid` without `drop_valid`. Whoever gives back the charge
+//! has it: 0 bytes, duplicates and drops give it back here, and their words are passed over by a
+//! delivery with `write` clear. `RECV_COMPLETE` names METH's msn. A SACK's walk moves though the
+//! SACK is dropped. A message that is completed by an arrival, its own or one it had held up, draws
+//! a SACK. A probe creates no side; its answer lists nothing and moves no walk.
 
-use derive::{Image, ImageEnum, Packed};
+mod side;
+
+use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
+use crate::header;
 use crate::image::{BadBits, Field, Item, Reader, Wide, Writer};
+use crate::sack_bitmap::Op;
 use crate::sizes::Sizes;
-use crate::types::{Answer, Delivery, Drop, Kind, Parsed, Psn, Qpn};
+use crate::types::{Answer, Delivery, Drop, Kind, Nack, Parsed, Psn, Qpn};
+pub use side::{COUNT_LEAST, COUNT_PASS, End, Peer, Side};
 
-/// What a packet counts at least towards the next SACK (SACK-1).
-pub const COUNT_LEAST: u16 = 1024;
-/// A count over it draws a SACK (SACK-1).
-pub const COUNT_PASS: u16 = 4095;
+/// Control frames that wait at most (SACK-6).
+pub const WAITING_MOST: u16 = 1024;
 
-/// Destinations of the build: a parameter of the RTL, and no bits of an image.
+/// Sizes of the build that no register shows: parameters of the RTL, and no bits of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dests(pub u32);
+pub struct Build {
+    /// Destinations.
+    pub dests: u32,
+    /// PSNs of the ring.
+    pub psns: u32,
+    /// Words of the ingress buffer.
+    pub ingress_words: u32,
+}
 
-impl Item for Dests {
+impl Item for Build {
     fn layout(&self, _name: &str, _width: u32, _out: &mut Vec<Field>) {}
     fn write(&self, _out: &mut Writer<'_>) {}
     fn read(&mut self, _width: u32, _words: &mut Reader<'_>) -> Result<(), BadBits> {
@@ -46,46 +67,9 @@ impl Item for Dests {
     }
 }
 
-/// A sender's slot: its receiver side, or its last life.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
-pub struct Peer {
-    /// It has a receiver side.
-    pub open: bool,
-    /// It has none, and `generation` is the last one closed.
-    pub closed: bool,
-    /// Of the sender's number.
-    pub generation: u16,
-    /// Of the receiver side.
-    pub slot: u8,
-}
-
-/// A receiver side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
-pub struct Side {
-    /// Not closed.
-    pub open: bool,
-    /// Of our number.
-    pub generation: u16,
-    /// The peer.
-    #[bits(6)]
-    pub dest: u8,
-    /// The sender's number.
-    pub sender_qpn: Qpn,
-    /// The next PSN in order.
-    pub expected: Psn,
-    /// Bytes counted since the last SACK.
-    #[bits(12)]
-    pub count: u16,
-    /// Nominal bytes received.
-    pub rcvd: u32,
-    /// Messages completed in order.
-    #[bits(24)]
-    pub msn: u32,
-}
-
 /// What the block is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ImageEnum, Serialize, Deserialize)]
-#[bits(3)]
+#[bits(4)]
 pub enum State {
     /// Clears `peer`.
     #[default]
@@ -96,14 +80,33 @@ pub enum State {
     Peer = 2,
     /// Finds the side or makes room for a new one.
     Look = 3,
+    /// Empties the bitmap of a new one.
+    Wipe = 4,
     /// Reads `rctx`.
-    Read = 4,
+    Read = 5,
     /// Judges the packet and lets it go.
-    Judge = 5,
+    Judge = 6,
+    /// Waits for `sack_bitmap`.
+    Ask = 7,
+    /// A gap is filled: passes last packets, then answers.
+    Settle = 8,
     /// Reads `rctx` for a close.
-    Aim = 6,
+    Aim = 9,
     /// Closes the side.
-    Shut = 7,
+    Shut = 10,
+}
+
+/// Where an untrimmed data packet in the window lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is dropped, trimmed or a probe.
+    Nowhere,
+    /// Below the expected PSN.
+    Behind,
+    /// The expected PSN.
+    InOrder,
+    /// Above it.
+    Ahead,
 }
 
 /// Input ports, without the `_i`.
@@ -111,16 +114,37 @@ pub enum State {
 pub struct Inputs {
     /// From `ingress_pool`.
     pub in_valid: bool,
-    /// From `ingress_pool`: a data or trimmed packet.
+    /// From `ingress_pool`: a data or trimmed packet, or a probe.
     pub r#in: Parsed,
     /// Memory of senders.
     pub peer_rdata: Peer,
     /// Memory of receiver sides.
     pub rctx_rdata: Side,
-    /// From `payload_write`.
-    pub deliver_ready: bool,
+    /// Memory of held last packets.
+    pub ends_rdata: End,
+    /// From `sack_bitmap`.
+    pub map_ready: bool,
+    /// From `sack_bitmap`.
+    pub map_rsp_valid: bool,
+    /// From `sack_bitmap`: the PSN was held; the run is not empty.
+    pub map_rsp_hit: bool,
+    /// From `sack_bitmap`: the base, or the start of this part of the run.
+    pub map_rsp_psn: Psn,
+    /// From `sack_bitmap`: the block, or the last packets of the run.
+    pub map_rsp_bits: u64,
+    /// From `sack_bitmap`: length of the run.
+    #[bits(11)]
+    pub map_rsp_far: u16,
+    /// From `sack_bitmap`: an ACK-request packet is in the run.
+    pub map_rsp_asked: bool,
+    /// From `sack_bitmap`: the run goes on.
+    pub map_rsp_more: bool,
+    /// Level: what the queue of deliveries holds.
+    pub deliver_level: u32,
     /// From `ack_build`.
     pub answer_ready: bool,
+    /// From `ack_build`: it has built one frame.
+    pub sent_valid: bool,
     /// From `doorbell`.
     pub close_valid: bool,
     /// From `doorbell`: the receiver side to close.
@@ -132,6 +156,8 @@ pub struct Inputs {
     /// Level: `MaxPSNRange`.
     #[bits(11)]
     pub cfg_range: u16,
+    /// Level: `TrimmingEnabled`.
+    pub cfg_trimming: bool,
     /// Level: `InitialPSN`.
     pub cfg_initial_psn: Psn,
     /// Level: bytes of a data packet on the wire beside its payload.
@@ -167,6 +193,34 @@ pub struct Outputs {
     pub rctx_re: bool,
     /// Memory of receiver sides.
     pub rctx_raddr: u32,
+    /// Memory of held last packets.
+    pub ends_we: bool,
+    /// Memory of held last packets.
+    pub ends_waddr: u32,
+    /// Memory of held last packets.
+    pub ends_wdata: End,
+    /// Memory of held last packets.
+    pub ends_re: bool,
+    /// Memory of held last packets.
+    pub ends_raddr: u32,
+    /// To `sack_bitmap`.
+    pub map_valid: bool,
+    /// To `sack_bitmap`.
+    pub map_op: Op,
+    /// To `sack_bitmap`.
+    pub map_qp: u8,
+    /// To `sack_bitmap`.
+    pub map_psn: Psn,
+    /// To `sack_bitmap`.
+    pub map_low: Psn,
+    /// To `sack_bitmap`.
+    pub map_walk: Psn,
+    /// To `sack_bitmap`.
+    pub map_last: bool,
+    /// To `sack_bitmap`.
+    pub map_asked: bool,
+    /// To `sack_bitmap`.
+    pub map_rsp_ready: bool,
     /// To `payload_write`.
     pub deliver_valid: bool,
     /// To `payload_write`, in arrival order.
@@ -200,6 +254,11 @@ pub struct Outputs {
     pub closed_qpn: Qpn,
     /// Event: a duplicate.
     pub dup_valid: bool,
+    /// Event: a PSN out of order is held.
+    pub ooo_valid: bool,
+    /// Event: control frames dropped for want of room to wait.
+    #[bits(2)]
+    pub ctrl_drops: u8,
     /// Release of the data class, to `ingress_pool`.
     pub rel2_valid: bool,
     /// Bytes of it.
@@ -215,8 +274,8 @@ pub struct Outputs {
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
 #[derive(Clone, Debug, PartialEq, Eq, Image, Serialize, Deserialize)]
 pub struct Regs {
-    /// Parameter.
-    pub dests: Dests,
+    /// Parameters.
+    pub build: Build,
     /// What the block is doing.
     pub state: State,
     /// Next word of `peer` to clear.
@@ -231,6 +290,8 @@ pub struct Regs {
     pub slot: u8,
     /// The side is to be created.
     pub create: bool,
+    /// `rctx` was written as it was read.
+    pub forward: bool,
     /// Why the packet is dropped, where that was found before `Judge`.
     pub drop: Drop,
     /// Slots never opened start here.
@@ -243,6 +304,27 @@ pub struct Regs {
     /// How many.
     #[bits(9)]
     pub free_count: u16,
+    /// Of the packet that waits for `sack_bitmap`.
+    pub side: Side,
+    /// It draws a SACK.
+    pub sack: bool,
+    /// A last packet is in order.
+    pub passed: bool,
+    /// PSNs held were passed.
+    pub closed_gap: bool,
+    /// A request waits for `sack_bitmap`.
+    pub map_valid: bool,
+    /// What it asks.
+    pub map_op: Op,
+    /// Last packets to pass, from `pass_psn` on.
+    pub lasts: u64,
+    /// The first PSN that `lasts` may name.
+    pub pass_psn: Psn,
+    /// `ends_rdata` is of the one passed.
+    pub pass: bool,
+    /// Control frames that are not built.
+    #[bits(11)]
+    pub waiting: u16,
     /// Memory of senders.
     pub peer_we: bool,
     /// Memory of senders.
@@ -255,7 +337,13 @@ pub struct Regs {
     pub rctx_waddr: u8,
     /// Memory of receiver sides.
     pub rctx_wdata: Side,
-    /// `deliver` waits.
+    /// Memory of held last packets.
+    pub ends_we: bool,
+    /// Memory of held last packets.
+    pub ends_waddr: u32,
+    /// Memory of held last packets.
+    pub ends_wdata: End,
+    /// `deliver` is a delivery.
     pub deliver_valid: bool,
     /// To `payload_write`.
     pub deliver: Delivery,
@@ -286,6 +374,11 @@ pub struct Regs {
     pub closed_qpn: Qpn,
     /// Event.
     pub dup_valid: bool,
+    /// Event.
+    pub ooo_valid: bool,
+    /// Event.
+    #[bits(2)]
+    pub ctrl_drops: u8,
     /// Release of the data class.
     pub rel2_valid: bool,
     /// Release of the control class.
@@ -302,24 +395,42 @@ impl Block for Regs {
     fn reset(sizes: &Sizes) -> Self {
         assert!(sizes.qps <= 256 && sizes.dests <= 64, "sizes fit their fields");
         Self {
-            dests: Dests(sizes.dests),
+            build: Build {
+                dests: sizes.dests,
+                psns: sizes.psns,
+                ingress_words: sizes.ingress_words,
+            },
             state: State::Sweep,
             sweep: 0,
             close_turn: false,
             dest: 0,
             slot: 0,
             create: false,
+            forward: false,
             drop: Drop::None,
             fresh: 0,
             free: vec![0; sizes.qps as usize],
             free_head: 0,
             free_count: 0,
+            side: Side::default(),
+            sack: false,
+            passed: false,
+            closed_gap: false,
+            map_valid: false,
+            map_op: Op::Wipe,
+            lasts: 0,
+            pass_psn: Psn(0),
+            pass: false,
+            waiting: 0,
             peer_we: false,
             peer_waddr: 0,
             peer_wdata: Peer::default(),
             rctx_we: false,
             rctx_waddr: 0,
             rctx_wdata: Side::default(),
+            ends_we: false,
+            ends_waddr: 0,
+            ends_wdata: End::default(),
             deliver_valid: false,
             deliver: Delivery::default(),
             answer_valid: false,
@@ -335,6 +446,8 @@ impl Block for Regs {
             closed_valid: false,
             closed_qpn: Qpn::default(),
             dup_valid: false,
+            ooo_valid: false,
+            ctrl_drops: 0,
             rel2_valid: false,
             relt_valid: false,
             rel_bytes: 0,
@@ -342,7 +455,7 @@ impl Block for Regs {
     }
 
     fn drive(&self, o: &mut Outputs) {
-        o.in_ready = self.state == State::Judge && !self.deliver_valid && !self.answer_valid;
+        o.in_ready = self.state == State::Judge && !self.answer_valid;
         o.peer_we = self.peer_we;
         o.peer_waddr = self.peer_waddr;
         o.peer_wdata = self.peer_wdata;
@@ -353,6 +466,21 @@ impl Block for Regs {
         o.rctx_wdata = self.rctx_wdata;
         o.rctx_re = matches!(self.state, State::Read | State::Aim);
         o.rctx_raddr = u32::from(self.slot);
+        o.ends_we = self.ends_we;
+        o.ends_waddr = self.ends_waddr;
+        o.ends_wdata = self.ends_wdata;
+        o.ends_re = self.lasts != 0;
+        o.ends_raddr = self.end_word(self.pass_psn.plus(self.lasts.trailing_zeros().min(63)));
+        o.map_valid = self.map_valid;
+        o.map_op = self.map_op;
+        o.map_qp = self.slot;
+        let run = self.map_op == Op::Advance;
+        o.map_psn = if run { self.side.expected } else { self.answer.drew };
+        o.map_low = self.side.expected;
+        o.map_walk = self.side.walk;
+        o.map_last = self.deliver.complete;
+        o.map_asked = self.answer.ack;
+        o.map_rsp_ready = self.hears();
         o.deliver_valid = self.deliver_valid;
         o.deliver = self.deliver;
         o.answer_valid = self.answer_valid;
@@ -369,6 +497,8 @@ impl Block for Regs {
         o.closed_valid = self.closed_valid;
         o.closed_qpn = self.closed_qpn;
         o.dup_valid = self.dup_valid;
+        o.ooo_valid = self.ooo_valid;
+        o.ctrl_drops = self.ctrl_drops;
         o.rel2_valid = self.rel2_valid;
         o.rel2_bytes = self.rel_bytes;
         o.relt_valid = self.relt_valid;
@@ -376,23 +506,34 @@ impl Block for Regs {
     }
 
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
+        let wrote = self.rctx_we && self.rctx_waddr == self.slot;
         self.peer_we = false;
         self.rctx_we = false;
+        self.ends_we = false;
+        self.deliver_valid = false;
         self.drop_valid = false;
         self.recv_valid = false;
         self.created_valid = false;
         self.closed_valid = false;
         self.dup_valid = false;
+        self.ooo_valid = false;
+        self.ctrl_drops = 0;
         self.rel2_valid = false;
         self.relt_valid = false;
-        self.deliver_valid &= !i.deliver_ready;
         self.answer_valid &= !i.answer_ready;
+        self.map_valid &= !i.map_ready;
+        let (lasts, pass) = (self.lasts, self.pass);
         match self.state {
             State::Sweep => self.clear_one(),
             State::Idle => self.take_up(i),
             State::Peer => self.state = State::Look,
             State::Look => self.look(&i.r#in, i.peer_rdata),
-            State::Read => self.state = State::Judge,
+            State::Wipe => {
+                if i.map_rsp_valid {
+                    self.state = State::Read;
+                }
+            }
+            State::Read => self.read(State::Judge, wrote),
             State::Judge => {
                 if o.in_ready {
                     self.state = State::Idle;
@@ -400,32 +541,62 @@ impl Block for Regs {
                     self.judge(i);
                 }
             }
-            State::Aim => self.state = State::Shut,
+            State::Ask => {
+                if i.map_rsp_valid && o.map_rsp_ready {
+                    self.told(i);
+                }
+            }
+            State::Settle => {
+                if lasts == 0 && !pass {
+                    self.settle(i);
+                }
+            }
+            State::Aim => self.read(State::Shut, wrote),
             State::Shut => {
                 self.state = State::Idle;
-                self.close(i.close_qpn, i.rctx_rdata);
+                self.close(i.close_qpn, self.found(i));
             }
         }
+        if lasts != 0 {
+            self.lasts = lasts & (lasts - 1);
+        }
+        self.pass = lasts != 0;
+        if pass {
+            self.pass_last(i.ends_rdata);
+        }
+        self.waiting = self.waiting.wrapping_sub(u16::from(i.sent_valid)) & 0x7ff;
     }
 
     fn idle(&self, i: &Inputs) -> bool {
         let waits = match self.state {
             State::Idle => !i.in_valid && !i.close_valid && !self.close_turn,
-            State::Judge => self.deliver_valid || self.answer_valid,
+            State::Judge => self.answer_valid,
+            State::Wipe => !i.map_rsp_valid,
+            State::Ask => !i.map_rsp_valid && self.lasts == 0 && !self.pass,
             _ => false,
         };
-        let taken = self.deliver_valid && i.deliver_ready || self.answer_valid && i.answer_ready;
+        let taken =
+            self.answer_valid && i.answer_ready || self.map_valid && i.map_ready || i.sent_valid;
         let events = self.peer_we
             || self.rctx_we
+            || self.ends_we
+            || self.deliver_valid
             || self.drop_valid
             || self.recv_valid
             || self.created_valid
             || self.closed_valid
             || self.dup_valid
+            || self.ooo_valid
+            || self.ctrl_drops != 0
             || self.rel2_valid
             || self.relt_valid;
         waits && !taken && !events
     }
+}
+
+/// PETH's probe id: bytes 4 and 5, most significant first.
+fn probe_id(p: &Parsed) -> u16 {
+    ((p.ctrl.0[0] >> 32) as u16).swap_bytes()
 }
 
 impl Regs {
@@ -439,12 +610,33 @@ impl Regs {
         u32::from(dest) * self.qps() + u32::from(slot)
     }
 
+    /// A PSN of the side in the memory `ends`.
+    fn end_word(&self, psn: Psn) -> u32 {
+        u32::from(self.slot) * self.build.psns + psn.0 % self.build.psns
+    }
+
+    /// `rctx` is read; a write in the same clock comes too late for it.
+    fn read(&mut self, then: State, wrote: bool) {
+        self.state = then;
+        self.forward = wrote;
+    }
+
+    /// The side that was read, or written meanwhile.
+    fn found(&self, i: &Inputs) -> Side {
+        if self.forward { self.rctx_wdata } else { i.rctx_rdata }
+    }
+
+    /// A response of `sack_bitmap` has room.
+    fn hears(&self) -> bool {
+        matches!(self.state, State::Wipe | State::Ask) && self.lasts == 0
+    }
+
     /// Clears the next word of `peer`.
     fn clear_one(&mut self) {
         self.peer_we = true;
         self.peer_waddr = u32::from(self.sweep);
         self.peer_wdata = Peer::default();
-        if u32::from(self.sweep) + 1 == self.dests.0 * self.qps() {
+        if u32::from(self.sweep) + 1 == self.build.dests * self.qps() {
             self.state = State::Idle;
         }
         self.sweep = (self.sweep + 1) & 0x3fff;
@@ -470,13 +662,13 @@ impl Regs {
         self.dest = source.unwrap_or(0);
         self.slot = p.qpn.slot();
         self.create = false;
+        let room = self.build.ingress_words - self.build.psns - 8;
         self.drop = match (p.kind, source) {
-            (Kind::Data | Kind::Trimmed, Some(_)) if u32::from(self.slot) < self.qps() => {
-                Drop::None
-            }
-            (Kind::Data | Kind::Trimmed, Some(_)) => Drop::Qp,
-            (Kind::Data | Kind::Trimmed, None) => Drop::Peer,
-            _ => Drop::Opcode,
+            (Kind::Ack | Kind::Sack | Kind::Nack, _) => Drop::Opcode,
+            (Kind::Data, _) if i.deliver_level >= room => Drop::Pool,
+            (_, None) => Drop::Peer,
+            _ if u32::from(self.slot) >= self.qps() => Drop::Qp,
+            _ => Drop::None,
         };
         self.state = match (self.drop, p.by_sender) {
             (Drop::None, true) => State::Peer,
@@ -487,7 +679,7 @@ impl Regs {
 
     /// The destination that the packet is from, the lowest of several.
     fn source(&self, i: &Inputs) -> Option<u8> {
-        (0..self.dests.0 as usize)
+        (0..self.build.dests as usize)
             .find(|d| {
                 let ip = (i.cfg_peer_ip.0[d / 2] >> (d % 2 * 32)) as u32;
                 ip == i.r#in.src_ip && i.cfg_peer_valid >> d & 1 == 1
@@ -506,21 +698,24 @@ impl Regs {
             } else {
                 self.drop = Drop::Qp;
             }
-        } else if known.closed && newer <= 0 {
+        } else if known.closed && newer <= 0 || p.kind == Kind::Probe {
             self.drop = Drop::Qp;
         } else {
-            self.create = true;
-            if u32::from(self.fresh) < self.qps() {
-                self.slot = self.fresh as u8;
-                self.state = State::Read;
-            } else {
-                self.slot = self.free[usize::from(self.free_head)];
-                if self.free_count == 0 {
-                    self.drop = Drop::QpFull;
-                } else {
-                    self.state = State::Read;
-                }
-            }
+            self.make_room();
+        }
+    }
+
+    /// A slot for a new side: one never used, else the one closed for longest.
+    fn make_room(&mut self) {
+        self.create = true;
+        let fresh = u32::from(self.fresh) < self.qps();
+        self.slot = if fresh { self.fresh as u8 } else { self.free[usize::from(self.free_head)] };
+        self.map_op = Op::Wipe;
+        if fresh || self.free_count > 0 {
+            self.state = State::Wipe;
+            self.map_valid = true;
+        } else {
+            self.drop = Drop::QpFull;
         }
     }
 
@@ -533,6 +728,7 @@ impl Regs {
             dest: self.dest,
             sender_qpn: p.qpn,
             expected: initial,
+            walk: initial,
             ..Side::default()
         }
     }
@@ -559,75 +755,102 @@ impl Regs {
         ((u32::from(self.free_head) + u32::from(n)) % self.qps()) as u8
     }
 
-    /// RX-4, RX-5, RX-7: what the packet is, and what follows.
-    fn judge(&mut self, i: &Inputs) {
+    /// RX-4, RX-5: the packet's place, or why it is dropped or answered by a NACK.
+    fn place(&self, i: &Inputs, side: &Side) -> (Place, Drop, Nack) {
         let p = &i.r#in;
-        let data = p.kind == Kind::Data;
-        let found = i.rctx_rdata;
-        let create = self.create && self.drop == Drop::None;
-        let mut side = if self.create { self.created(p, found, i.cfg_initial_psn) } else { found };
-        let own = Qpn::new(side.generation, self.slot);
+        let found = self.found(i);
         let mine = u16::from(self.slot) < self.fresh
             && found.open
             && found.dest == self.dest
             && found.generation == p.qpn.generation();
         let beyond = p.psn.ahead_of(side.expected.minus(1));
-        let verdict = if self.drop != Drop::None {
-            self.drop
-        } else if !p.by_sender && !mine {
-            Drop::Qp
-        } else if beyond > i32::from(i.cfg_range) || data && beyond > 1 {
-            Drop::Psn
-        } else {
-            Drop::None
-        };
+        match p.kind {
+            _ if self.drop != Drop::None => (Place::Nowhere, self.drop, Nack::None),
+            _ if !p.by_sender && !mine => (Place::Nowhere, Drop::Qp, Nack::None),
+            Kind::Probe => (Place::Nowhere, Drop::None, Nack::None),
+            _ if beyond > i32::from(i.cfg_range) => (Place::Nowhere, Drop::Psn, Nack::Range),
+            Kind::Trimmed => {
+                let nack = if p.last_hop { Nack::LastHop } else { Nack::Trimmed };
+                (Place::Nowhere, Drop::None, if i.cfg_trimming { nack } else { Nack::None })
+            }
+            _ if beyond == 1 => (Place::InOrder, Drop::None, Nack::None),
+            _ if beyond > 1 => (Place::Ahead, Drop::None, Nack::None),
+            _ => (Place::Behind, Drop::None, Nack::None),
+        }
+    }
+
+    /// RX-4, RX-5, RX-7: what the packet is, and what follows.
+    fn judge(&mut self, i: &Inputs) {
+        let p = &i.r#in;
+        let create = self.create && self.drop == Drop::None;
+        let found = self.found(i);
+        let mut side = if self.create { self.created(p, found, i.cfg_initial_psn) } else { found };
+        let own = Qpn::new(side.generation, self.slot);
+        let (place, verdict, nack) = self.place(i, &side);
         if create {
             self.open(p, own);
         }
-
-        let in_order = data && verdict == Drop::None && beyond == 1;
-        let whole = in_order && p.last;
+        let whole = place == Place::InOrder && p.last;
         self.drop_valid = verdict != Drop::None;
         self.drop_reason = verdict;
+        self.dup_valid = place == Place::Behind;
         self.recv_valid = whole;
         self.recv_qpn = own;
         self.recv_msn = p.msn;
-        self.relt_valid = !data;
-        self.rel2_valid = data && !(in_order && p.len > 0);
-        self.rel_bytes = p.charge;
-        if data {
-            self.deliver(p, in_order, own);
+        self.release(p, place);
+        self.deliver(p, place, own);
+
+        let mut reply = self.reply(i, &side, own);
+        reply.nack = nack;
+        reply.sack = reply.probe && verdict == Drop::None;
+        if place != Place::Nowhere {
+            reply.sack = side.count(p, whole);
+            reply.ack = p.ack_req || whole;
         }
-        if data && verdict == Drop::None {
-            self.dup_valid = !in_order;
-            if in_order {
-                let nominal = u32::from(p.len) + u32::from(i.cfg_nominal_overhead);
-                side.expected = side.expected.plus(1);
-                side.rcvd = side.rcvd.wrapping_add(nominal);
-                side.msn = (side.msn + u32::from(p.last)) & 0xff_ffff;
+        if place == Place::InOrder {
+            side.advance(p.len, i.cfg_nominal_overhead, p.last);
+        }
+        side.asked |= place == Place::Ahead && p.ack_req;
+        self.side = side;
+        self.sack = reply.sack && !reply.probe;
+        self.passed = whole;
+        self.closed_gap = false;
+        match self.question(place) {
+            Some(op) => {
+                self.state = State::Ask;
+                self.answer = reply;
+                self.map_valid = true;
+                self.map_op = op;
             }
-            self.count(i, &mut side, own, whole);
-            self.write(side);
-        } else if create {
-            self.write(side);
+            None => self.end(side, reply, create || place != Place::Nowhere),
         }
     }
 
-    /// Writes the side back.
-    fn write(&mut self, side: Side) {
-        self.rctx_we = true;
-        self.rctx_waddr = self.slot;
-        self.rctx_wdata = side;
+    /// What `sack_bitmap` is asked about a packet.
+    fn question(&self, place: Place) -> Option<Op> {
+        match place {
+            Place::Ahead if self.sack => Some(Op::Hold),
+            Place::Ahead => Some(Op::Set),
+            Place::InOrder if self.side.held > 0 => Some(Op::Advance),
+            Place::Behind if self.side.held > 0 && self.sack => Some(Op::Report),
+            _ => None,
+        }
     }
 
-    /// RX-6: an arrival in order goes to the host; the words of any other are passed over.
-    fn deliver(&mut self, p: &Parsed, in_order: bool, own: Qpn) {
-        if p.len == 0 && !(in_order && p.last) {
-            return;
-        }
-        self.deliver_valid = true;
-        self.deliver = Delivery { len: p.len, word: p.word, ..Delivery::default() };
-        if in_order {
+    /// The charge of what is not delivered; of a packet ahead that is for later.
+    fn release(&mut self, p: &Parsed, place: Place) {
+        let kept = place == Place::Ahead || place == Place::InOrder && p.len > 0;
+        self.relt_valid = p.kind != Kind::Data && p.kind != Kind::Probe;
+        self.rel2_valid = !self.relt_valid && !kept;
+        self.rel_bytes = p.charge;
+    }
+
+    /// RX-6: what is new goes to the host; the words of any other are passed over. What becomes of
+    /// a packet ahead is kept for later.
+    fn deliver(&mut self, p: &Parsed, place: Place, own: Qpn) {
+        let words = Delivery { len: p.len, word: p.word, ..Delivery::default() };
+        if matches!(place, Place::InOrder | Place::Ahead) {
+            self.deliver_valid = place == Place::InOrder && (p.len > 0 || p.last);
             self.deliver = Delivery {
                 addr: p.raddr,
                 charge: if p.len > 0 { p.charge } else { 0 },
@@ -637,39 +860,162 @@ impl Regs {
                 msn: p.msn,
                 msg_len: p.msg_len,
                 dest: self.dest,
-                ..self.deliver
+                ..words
             };
+        } else if p.kind == Kind::Data && p.len > 0 {
+            self.deliver_valid = true;
+            self.deliver = words;
         }
     }
 
-    /// ACK-1, SACK-1: counts an arrival and answers it where it draws an answer.
-    fn count(&mut self, i: &Inputs, side: &mut Side, own: Qpn, whole: bool) {
+    /// The answer as far as the packet alone says it.
+    fn reply(&self, i: &Inputs, side: &Side, own: Qpn) -> Answer {
         let p = &i.r#in;
-        side.count += p.len.max(COUNT_LEAST);
-        if !(side.count > COUNT_PASS || p.ack_req || p.rtx || whole) {
-            return;
-        }
-        side.count = 0;
-        self.answer_valid = true;
-        self.answer = Answer {
-            sack: true,
-            ack: p.ack_req || whole,
+        let probe = p.kind == Kind::Probe;
+        let size = (p.len + u16::from(i.cfg_wire_overhead)) & 0x3fff;
+        Answer {
+            probe,
             dst_ip: p.src_ip,
             dest: self.dest,
             sender_qpn: side.sender_qpn,
             own_qpn: own,
-            cum: side.expected.minus(1),
-            drew: p.psn,
-            sack_offset: 1, // nothing is held (SACK-3)
-            bitmap: 0,
-            msn: side.msn,
-            ooo: 0,
-            rcvd: (side.rcvd.wrapping_add(255)) >> 8, // a carry out is 2^24 units, which is 0
+            drew: if probe { Psn(u32::from(probe_id(p))) } else { p.psn },
+            sack_offset: 1, // as where nothing is held (SACK-3)
             entropy: p.sport,
-            ce: p.ce,
+            ce: p.ce && !probe,
             rtx: p.rtx,
-            size: (p.len + u16::from(i.cfg_wire_overhead)) & 0x3fff,
+            size: if probe { header::PROBE_BYTES } else { size },
+            ..Answer::default()
+        }
+    }
+
+    /// `sack_bitmap` has answered.
+    fn told(&mut self, i: &Inputs) {
+        let (mut side, mut answer) = (self.side, self.answer);
+        match self.map_op {
+            Op::Advance => return self.fill(i),
+            Op::Set | Op::Hold if i.map_rsp_hit => self.held_already(),
+            Op::Set | Op::Hold => {
+                side.receive(self.deliver.len, i.cfg_nominal_overhead);
+                side.held = (side.held + 1) & 0x7ff;
+                side.ooo = (side.ooo + 1) & 0x7fff;
+                self.hold();
+            }
+            _ => {}
+        }
+        if self.map_op != Op::Set {
+            let cum = self.side.expected.minus(1);
+            side.walk = i.map_rsp_psn.plus(64);
+            answer.sack_offset = i.map_rsp_psn.ahead_of(cum) as u16;
+            answer.bitmap = i.map_rsp_bits;
+        }
+        self.end(side, answer, true);
+        self.take_up(i);
+    }
+
+    /// RX-7: a duplicate of a PSN that is held.
+    fn held_already(&mut self) {
+        let Delivery { len, word, .. } = self.deliver;
+        self.dup_valid = true;
+        self.rel2_valid = true;
+        self.deliver_valid = len > 0;
+        self.deliver = Delivery { len, word, ..Delivery::default() };
+    }
+
+    /// RX-7, RX-8: a PSN out of order; its `RECV_COMPLETE` waits for the gap to fill.
+    fn hold(&mut self) {
+        self.ooo_valid = true;
+        self.rel2_valid = self.deliver.len == 0;
+        self.deliver_valid = self.deliver.len > 0;
+        self.ends_we = self.deliver.complete;
+        self.ends_waddr = self.end_word(self.answer.drew);
+        self.ends_wdata = End { msn: self.deliver.msn, msg_len: self.deliver.msg_len };
+        self.deliver.complete = false;
+    }
+
+    /// RX-7: a part of the run that follows a gap that was filled.
+    fn fill(&mut self, i: &Inputs) {
+        self.lasts = i.map_rsp_bits;
+        self.pass_psn = i.map_rsp_psn;
+        self.passed |= i.map_rsp_bits != 0;
+        if !i.map_rsp_more {
+            self.state = State::Settle;
+            self.closed_gap = i.map_rsp_hit;
+            self.side.expected = self.side.expected.plus(u32::from(i.map_rsp_far));
+            self.side.held = self.side.held.wrapping_sub(i.map_rsp_far) & 0x7ff;
+        }
+    }
+
+    /// RX-8: a last packet is passed.
+    fn pass_last(&mut self, end: End) {
+        let own = self.answer.own_qpn;
+        self.side.msn = (self.side.msn + 1) & 0xff_ffff;
+        self.recv_valid = true;
+        self.recv_qpn = own;
+        self.recv_msn = end.msn;
+        self.deliver_valid = true;
+        self.deliver = Delivery {
+            write: true,
+            complete: true,
+            qpn: own,
+            msn: end.msn,
+            msg_len: end.msg_len,
+            dest: self.dest,
+            ..Delivery::default()
         };
+    }
+
+    /// ACK-1, SACK-1: what the arrival completed and closed is answered.
+    fn settle(&mut self, i: &Inputs) {
+        let closed = self.closed_gap && self.side.asked;
+        self.answer.sack = self.sack || self.passed || closed;
+        self.answer.ack |= self.passed;
+        if self.answer.sack {
+            self.side.count = 0;
+        }
+        self.side.asked &= self.side.held > 0;
+        if self.answer.sack && self.side.held > 0 {
+            self.state = State::Ask;
+            self.map_valid = true;
+            self.map_op = Op::Report;
+        } else {
+            self.end(self.side, self.answer, true);
+            self.take_up(i);
+        }
+    }
+
+    /// The side goes back, the answer goes out, unless it finds no room to wait (SACK-6).
+    fn end(&mut self, side: Side, answer: Answer, keeps: bool) {
+        self.state = State::Idle;
+        if keeps {
+            self.write(side);
+        }
+        let report = answer.sack || answer.nack != Nack::None;
+        if !report && !answer.ack {
+            return;
+        }
+        let room = WAITING_MOST.wrapping_sub(self.waiting) & 0x7ff;
+        let first = report && room > 0;
+        let ack = answer.ack && room > u16::from(first);
+        self.answer_valid = first || ack;
+        self.answer = Answer {
+            sack: answer.sack && first,
+            ack,
+            cum: side.expected.minus(1),
+            msn: side.msn,
+            ooo: side.ooo,
+            rcvd: side.rcvd.wrapping_add(255) >> 8, // a carry out is 2^24 units, which is 0
+            ..answer
+        };
+        self.waiting += u16::from(first) + u16::from(ack);
+        self.ctrl_drops = u8::from(report && !first) + u8::from(answer.ack && !ack);
+    }
+
+    /// Writes the side back.
+    fn write(&mut self, side: Side) {
+        self.rctx_we = true;
+        self.rctx_waddr = self.slot;
+        self.rctx_wdata = side;
     }
 
     /// QP-5: the host closes a side. A number that is not open is ignored.

@@ -1,8 +1,8 @@
 //! Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //!
 //! Twin of `hdl/tx_scheduler.sv`. One thing at a time, in this order (section 16): an ack, a drop, a
-//! post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it
-//! began, in the clock in which the next one may begin; 2 more for each QP passed over for tags,
+//! packet that waits, a post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is
+//! valid 7 clocks after it began, in the clock in which the next one may begin; 2 more for each QP passed over for tags,
 //! more while `window` serves others. An ack takes 2 clocks and a post 3, each 3 more where its
 //! group may join the list.
 //!
@@ -18,6 +18,12 @@
 //! a starved group that rejoins, unless the pool stopped the last one. A post or an ack takes its
 //! group from the starved ones to the list, as it may have 0 bytes to send. CC-1's initial window:
 //! `window`. QP-6: a drop forgets the queue of its QP and is an ack in all else.
+//!
+//! RTX-1, SCH-3: the turn of a QP with a packet that waits asks `retransmit` for it (2 clocks and
+//! what the answer takes), tries window and pool as for new data, needs neither slot nor tags nor
+//! PSN room, and ends there with `end`, taken or not. Nothing to offer is no turn: the QP's bit
+//! goes. SCH-4, SCH-5: a group in which such a QP is left goes to the head, joining too. SEG-5:
+//! without a slot the QPs with data are passed over only where another has a packet that waits.
 //!
 //! Borders: message lengths 0, 1, MSS − 1, MSS, MSS + 1, 2^31 − 1; MSS 1 to 8,192; PSN 0xffffff to
 //! 0; `next − cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size
@@ -96,6 +102,23 @@ pub struct Inputs {
     pub drop_qp: u8,
     /// From `qp_drain`.
     pub drop_group: u8,
+    /// From `retransmit`: a QP has a packet that waits to go again.
+    pub wait_valid: bool,
+    /// From `retransmit`.
+    pub wait_qp: u8,
+    /// From `retransmit`.
+    pub wait_group: u8,
+    /// From `retransmit`.
+    pub ask_ready: bool,
+    /// From `retransmit`: the answer.
+    pub offer_valid: bool,
+    /// From `retransmit`.
+    pub offer_hit: bool,
+    /// From `retransmit`: payload bytes, until the end of the turn.
+    #[bits(14)]
+    pub offer_len: u16,
+    /// From `retransmit`: another one waits behind it, until the end of the turn.
+    pub offer_more: bool,
     /// From `window`.
     pub try_ready: bool,
     /// From `window`.
@@ -135,6 +158,18 @@ pub struct Outputs {
     pub ack_ready: bool,
     /// To `qp_drain`.
     pub drop_ready: bool,
+    /// To `retransmit`.
+    pub wait_ready: bool,
+    /// To `retransmit`: which packet goes again?
+    pub ask_valid: bool,
+    /// To `retransmit`.
+    pub ask_qp: u8,
+    /// To `retransmit`: the first PSN that is not acknowledged.
+    pub ask_from: Psn,
+    /// To `retransmit`: the turn ends.
+    pub end_valid: bool,
+    /// To `retransmit`: with the packet.
+    pub end_take: bool,
     /// To `window`: is it open?
     pub try_valid: bool,
     /// To `window`.
@@ -225,8 +260,14 @@ pub enum State {
     AckCtx = 7,
     /// Has the QP's context.
     DropCtx = 8,
+    /// Has the group's word.
+    WaitCtx = 9,
+    /// Asks `retransmit` for a packet, and waits for it.
+    Ask = 10,
+    /// Waits for the window, then sends it again, leaves or stops.
+    AskWindow = 11,
     /// Waits for the window, then the group joins.
-    JoinWindow = 9,
+    JoinWindow = 12,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -264,6 +305,18 @@ pub struct Regs {
     pub wrapped: bool,
     /// Another was passed over before it.
     pub again: bool,
+    /// For want of a slot.
+    pub slotless: bool,
+    /// The group that is to join goes to the head.
+    pub front: bool,
+    /// `retransmit` is asked.
+    pub ask_valid: bool,
+    /// The first PSN that is not acknowledged.
+    pub ask_from: Psn,
+    /// The turn of a packet that goes again ends.
+    pub end_valid: bool,
+    /// With the packet.
+    pub end_take: bool,
     /// The window is asked.
     pub try_valid: bool,
     /// The group asked about.
@@ -319,6 +372,12 @@ impl Block for Regs {
             qp: 0,
             wrapped: false,
             again: false,
+            slotless: false,
+            front: false,
+            ask_valid: false,
+            ask_from: Psn(0),
+            end_valid: false,
+            end_take: false,
             try_valid: false,
             try_group: 0,
             try_bytes: 0,
@@ -338,6 +397,11 @@ impl Block for Regs {
 
     fn drive(&self, o: &mut Outputs) {
         *o = Outputs {
+            ask_valid: self.ask_valid,
+            ask_qp: self.qp,
+            ask_from: self.ask_from,
+            end_valid: self.end_valid,
+            end_take: self.end_take,
             try_valid: self.try_valid,
             try_group: self.try_group,
             try_bytes: self.try_bytes,
@@ -371,8 +435,23 @@ impl Block for Regs {
                 o.smsg_raddr = u32::from(i.qctx_rdata.head);
             }
             State::Judge | State::JoinWindow => {}
+            State::Ask => {
+                if i.offer_valid && !i.offer_hit {
+                    self.mark(i, o, self.head, self.qp, false);
+                }
+            }
+            State::AskWindow => {
+                if self.passes(i) {
+                    self.mark(i, o, self.head, self.qp, i.offer_more);
+                    o.work_wdata.last = self.qp;
+                }
+            }
+            State::WaitCtx => {
+                o.wait_ready = true;
+                self.mark(i, o, i.wait_group, i.wait_qp, true);
+            }
             State::TurnWindow => {
-                if i.try_rsp_valid && i.try_rsp_ok && self.try_commit {
+                if self.passes(i) {
                     o.slot_ready = true;
                     let segment = Piece::of(i);
                     let ctx = i.qctx_rdata.after_issue(&segment, i.smsg_rdata.next);
@@ -414,6 +493,7 @@ impl Block for Regs {
             State::DropCtx => {
                 o.drop_ready = true;
                 self.write_back(i, o, i.drop_group, i.drop_qp, i.qctx_rdata.after_drop());
+                o.work_wdata.rtx = set(o.work_wdata.rtx, i.drop_qp, false);
             }
         }
     }
@@ -425,6 +505,8 @@ impl Block for Regs {
         self.try_valid &= !i.try_ready;
         self.seg_valid &= !i.seg_ready;
         self.sent_valid &= !i.sent_ready;
+        self.ask_valid &= !i.ask_ready;
+        self.end_valid = false;
         self.resv_valid = false;
         self.stall_slots = false;
         self.stall_tags = false;
@@ -432,9 +514,17 @@ impl Block for Regs {
         match self.state {
             State::Idle => begins |= self.take_first(i),
             State::Pick => self.pick(i),
-            State::Fetch => self.state = State::Judge,
+            State::Fetch => self.fetch(i),
             State::Judge => self.judge(i),
             State::TurnWindow if i.try_rsp_valid => self.end_turn(i, o),
+            State::Ask if i.offer_valid => self.ask(i),
+            State::AskWindow if i.try_rsp_valid => self.end_ask(i, o),
+            State::WaitCtx => {
+                begins = true;
+                let at = self.index(i.wait_group);
+                self.known.set(at, true);
+                self.ask_to_join(i.wait_group, &o.work_wdata);
+            }
             State::PostCtx => self.state = State::PostLink,
             State::PostLink => {
                 let at = self.index(i.post_group);
@@ -451,11 +541,11 @@ impl Block for Regs {
             }
             State::JoinWindow if i.try_rsp_valid => {
                 if i.try_rsp_ok {
-                    self.push(self.try_group);
+                    self.push(self.try_group, self.front);
                 }
                 self.state = State::Idle;
             }
-            State::TurnWindow | State::JoinWindow => {}
+            State::TurnWindow | State::JoinWindow | State::Ask | State::AskWindow => {}
         }
 
         if begins {
@@ -476,7 +566,8 @@ impl Block for Regs {
             && !(self.seg_valid && i.seg_ready)
             && !(self.sent_valid && i.sent_ready)
             && !(self.resv_valid || self.stall_slots || self.stall_tags)
-            && !(self.again || self.wrapped)
+            && !(self.again || self.wrapped || self.slotless)
+            && !(i.wait_valid || self.end_valid)
             && !(room(i) && self.starved.any())
     }
 }
@@ -514,6 +605,8 @@ impl Regs {
             o.qctx_re = true;
             o.qctx_raddr = u32::from(i.drop_qp);
             i.drop_group
+        } else if i.wait_valid {
+            i.wait_group
         } else if i.post_valid {
             o.qctx_re = true;
             o.qctx_raddr = u32::from(i.post_qp);
@@ -535,22 +628,38 @@ impl Regs {
         o.work_we = true;
         o.work_waddr = u32::from(group);
         o.work_wdata = self.work(i, group);
-        o.work_wdata.set(qp, ctx.queued && ctx.psn_open(i.cfg_range));
+        o.work_wdata.qps = set(o.work_wdata.qps, qp, ctx.queued && ctx.psn_open(i.cfg_range));
+    }
+
+    /// Writes whether a QP has a packet that waits into the group's word.
+    fn mark(&self, i: &Inputs, o: &mut Outputs, group: u8, qp: u8, waits: bool) {
+        o.work_we = true;
+        o.work_waddr = u32::from(group);
+        o.work_wdata = self.work(i, group);
+        o.work_wdata.rtx = set(o.work_wdata.rtx, qp, waits);
+    }
+
+    /// The window is open, and the bytes asked about have entered flight.
+    fn passes(&self, i: &Inputs) -> bool {
+        i.try_rsp_valid && i.try_rsp_ok && self.try_commit
     }
 
     /// `Idle`: what goes first. True when a pass begins.
     fn take_first(&mut self, i: &Inputs) -> bool {
         self.again = false;
         self.wrapped = false;
+        self.slotless = false;
         if i.ack_valid {
             self.state = State::AckCtx;
         } else if i.drop_valid {
             self.state = State::DropCtx;
+        } else if i.wait_valid {
+            self.state = State::WaitCtx;
         } else if i.post_valid {
             self.state = State::PostCtx;
         } else if room(i) && self.starved.any() {
             let group = self.starved.first_one().expect("one is starved");
-            self.push(group as u8);
+            self.push(group as u8, false);
             return !self.stopped;
         } else if self.count == 0 {
             self.passing = false;
@@ -568,15 +677,80 @@ impl Regs {
         } else {
             self.qp = 0;
             self.wrapped = true;
-            self.stall_tags = self.again;
+            self.stall_tags = self.again && !self.slotless;
+            self.stall_slots = self.slotless;
             self.pop(self.again);
             self.state = State::Idle;
         }
     }
 
+    /// RTX-1: a packet that waits goes before new data.
+    fn fetch(&mut self, i: &Inputs) {
+        self.state = State::Judge;
+        if self.work(i, self.head).waits(self.qp) {
+            self.ask_valid = true;
+            self.ask_from = i.qctx_rdata.cum.plus(1);
+            self.state = State::Ask;
+        }
+    }
+
+    /// `retransmit` offers a packet, or none.
+    fn ask(&mut self, i: &Inputs) {
+        self.state = State::Idle;
+        if i.offer_hit {
+            self.try_valid = true;
+            self.try_group = self.head;
+            self.try_bytes = i.offer_len + u16::from(i.cfg_nominal_overhead);
+            self.try_commit = fits(i, i.offer_len);
+            self.state = State::AskWindow;
+        }
+    }
+
+    /// The turn of a packet that waits ends: taken, with a shut window, or with a full pool.
+    fn end_ask(&mut self, i: &Inputs, o: &Outputs) {
+        if i.try_rsp_ok && !self.try_commit && fits(i, i.offer_len) {
+            self.try_valid = true;
+            self.try_commit = true;
+            return;
+        }
+        self.state = State::Idle;
+        self.end_valid = true;
+        self.end_take = self.passes(i);
+        if self.end_take {
+            self.resv_valid = true;
+            self.resv_bytes = i.offer_len + u16::from(i.cfg_wire_overhead);
+            self.go_back(&o.work_wdata);
+        } else if !i.try_rsp_ok {
+            self.pop(false);
+        } else {
+            self.stop();
+        }
+    }
+
+    /// The pool has stopped the pass.
+    fn stop(&mut self) {
+        self.passing = false;
+        self.stopped = true;
+        self.armed = true;
+    }
+
+    /// SCH-4: after its turn a group with work left goes to the head if a packet waits, else to the
+    /// tail.
+    fn go_back(&mut self, work: &Work) {
+        let group = self.head;
+        self.pop(false);
+        if work.any() {
+            self.push(group, work.any_waits());
+        }
+    }
+
     fn judge(&mut self, i: &Inputs) {
         let Piece { len, .. } = Piece::of(i);
-        if !i.slot_valid {
+        if !i.slot_valid && self.work(i, self.head).any_waits() {
+            self.again = true;
+            self.slotless = true;
+            self.state = State::Pick;
+        } else if !i.slot_valid {
             self.stall_slots = true;
             self.pop(true);
             self.state = State::Idle;
@@ -597,19 +771,13 @@ impl Regs {
             self.pop(false);
         } else if self.try_commit {
             self.issue(i);
-            let group = self.head;
-            self.pop(false);
-            if o.work_wdata.any() {
-                self.push(group);
-            }
+            self.go_back(&o.work_wdata);
         } else if fits(i, Piece::of(i).len) {
             self.try_valid = true;
             self.try_commit = true;
             return;
         } else {
-            self.passing = false;
-            self.stopped = true;
-            self.armed = true;
+            self.stop();
         }
         self.state = State::Idle;
     }
@@ -648,6 +816,7 @@ impl Regs {
     /// open.
     fn ask_to_join(&mut self, group: u8, work: &Work) {
         self.state = State::Idle;
+        self.front = work.any_waits();
         if work.any() && !self.on_list[self.index(group)] {
             self.try_valid = true;
             self.try_group = group;
@@ -666,15 +835,20 @@ impl Regs {
         self.count = self.count.wrapping_sub(1) & 0x1ff;
     }
 
-    /// A group goes to the tail.
-    fn push(&mut self, group: u8) {
+    /// A group goes to the tail, or in front.
+    fn push(&mut self, group: u8, front: bool) {
         if self.count == 0 {
+            self.head = group;
+            self.tail = group;
+        } else if front {
+            let at = self.index(group);
+            self.next[at] = self.head;
             self.head = group;
         } else {
             let at = self.index(self.tail);
             self.next[at] = group;
+            self.tail = group;
         }
-        self.tail = group;
         self.count += 1;
         let at = self.index(group);
         self.on_list.set(at, true);
@@ -791,13 +965,24 @@ pub struct Message {
     pub next: u16,
 }
 
-/// A group's word: the QP last served, and a bit for each QP with data and its PSN window open.
+/// A group's word: the QP last served, a bit for each QP with data and its PSN window open, and one
+/// for each QP with a packet that waits to go again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
 pub struct Work {
     /// The QP last served.
     pub last: u8,
-    /// One bit a QP.
+    /// QPs with data.
     pub qps: Wide<4>,
+    /// QPs with a packet that waits.
+    pub rtx: Wide<4>,
+}
+
+/// The same QPs, with one in or out.
+fn set(qps: Wide<4>, qp: u8, on: bool) -> Wide<4> {
+    let Wide(mut words) = qps;
+    let (word, bit) = (usize::from(qp / 64), qp % 64);
+    words[word] = words[word] & !(1 << bit) | u64::from(on) << bit;
+    Wide(words)
 }
 
 /// A QP of a group in its turn.
@@ -809,16 +994,21 @@ struct Choice {
 
 impl Work {
     /// No QP has work, and the lowest will come first.
-    const NEW: Self = Self { last: 0xff, qps: Wide::ZERO };
+    const NEW: Self = Self { last: 0xff, qps: Wide::ZERO, rtx: Wide::ZERO };
 
     /// Some QP has work.
     fn any(&self) -> bool {
-        self.qps.0 != [0; 4]
+        self.qps.0 != [0; 4] || self.any_waits()
     }
 
-    fn set(&mut self, qp: u8, on: bool) {
-        let (word, bit) = (usize::from(qp / 64), qp % 64);
-        self.qps.0[word] = self.qps.0[word] & !(1 << bit) | u64::from(on) << bit;
+    /// Some QP has a packet that waits.
+    fn any_waits(&self) -> bool {
+        self.rtx.0 != [0; 4]
+    }
+
+    /// This one has.
+    fn waits(&self, qp: u8) -> bool {
+        self.rtx.0[usize::from(qp / 64)] >> (qp % 64) & 1 == 1
     }
 
     /// The lowest QP with work from `low` up.
@@ -826,7 +1016,7 @@ impl Work {
         let first = usize::from(low / 64);
         (first..4).find_map(|word| {
             let mask = if word == first { u64::MAX << (low % 64) } else { u64::MAX };
-            let bits = self.qps.0[word] & mask;
+            let bits = (self.qps.0[word] | self.rtx.0[word]) & mask;
             (bits != 0).then(|| word as u8 * 64 + bits.trailing_zeros() as u8)
         })
     }

@@ -220,9 +220,26 @@ pub enum Drop {
     Icrc = 16,
 }
 
+/// Why a NACK is sent (NAK-1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ImageEnum, Serialize, Deserialize)]
+#[bits(2)]
+pub enum Nack {
+    /// None is sent.
+    #[default]
+    None = 0,
+    /// Trimmed on the way.
+    Trimmed = 1,
+    /// Trimmed on the last hop.
+    LastHop = 2,
+    /// PSN out of the window.
+    Range = 3,
+}
+
 /// A received frame, parsed. Fields that its kind does not have are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
 pub struct Parsed {
+    /// Trimmed on the last hop.
+    pub last_hop: bool,
     /// What it is.
     pub kind: Kind,
     /// Opcode first or only.
@@ -268,9 +285,13 @@ pub struct Parsed {
     pub cc: u64,
 }
 
-/// One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first).
+/// One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first); or a NACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
 pub struct Answer {
+    /// The SACK answers a probe, whose id is in `drew`.
+    pub probe: bool,
+    /// A NACK goes.
+    pub nack: Nack,
     /// A SACK goes.
     pub sack: bool,
     /// A cumulative ACK goes.

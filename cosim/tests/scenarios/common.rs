@@ -101,6 +101,19 @@ impl<A: Sink, B: Sink> Sink for Both<'_, A, B> {
         self.0.event(clock, nic, event);
         self.1.event(clock, nic, event);
     }
+
+    fn due(&self) -> u64 {
+        self.0.due().min(self.1.due())
+    }
+
+    fn look(&mut self, world: &World) {
+        if self.0.due() <= world.clock {
+            self.0.look(world);
+        }
+        if self.1.due() <= world.clock {
+            self.1.look(world);
+        }
+    }
 }
 
 /// Runs the model until all is done or `look`, called before each edge, says that it has seen

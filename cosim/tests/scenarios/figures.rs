@@ -111,7 +111,7 @@ fn whole(text: &str) -> Seen {
     assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
     let result = RunResult::new("figures", Mode::Lockstep, &run, &recorder);
     let moments = recorder.moments.clone();
-    recorder.finish(&result).expect("writes");
+    recorder.finish(&run.world, &result).expect("writes");
     let file = fs::read(folder.path().join("result.json")).expect("reads");
     let json: serde_json::Value = serde_json::from_slice(&file).expect("parses");
     let of_file = json["moments"].as_array().expect("moments");

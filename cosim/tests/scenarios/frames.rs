@@ -63,7 +63,7 @@ fn every_frame(settings: &Settings) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
     let (run, recorder) = run_into(settings, Mode::ModelOnly, Some(folder.path()));
     assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
-    recorder.finish(&()).expect("written");
+    recorder.finish(&run.world, &()).expect("written");
     let frames = frames(&folder.path().join("frames.pcapng"));
     for (from, frame) in &frames {
         check(settings, *from as usize, frame);

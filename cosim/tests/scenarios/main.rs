@@ -7,5 +7,8 @@ mod figures;
 mod frames;
 mod path;
 mod pauses;
+mod receive;
+mod records;
+mod resend;
 mod shapes;
 mod switch;

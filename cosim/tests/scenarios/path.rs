@@ -29,11 +29,11 @@ fn left(settings: &Settings, mode: Mode) -> Left {
     assert_eq!(run.world.driver.corrupted, Vec::<usize>::new());
     let result = RunResult::new("first_write", mode, &run, &recorder);
     let messages = serde_json::to_string(&(&result.messages, &result.nics, &result.moments));
-    recorder.finish(&result).expect("written");
+    recorder.finish(&run.world, &result).expect("written");
     let read = |name: &str| fs::read(folder.path().join(name)).expect("a record");
     Left {
         digest: run.digest,
-        events: read("events.csv"),
+        events: read("mrc-events.csv"),
         frames: read("frames.pcapng"),
         messages: messages.expect("is JSON"),
     }

@@ -25,7 +25,7 @@ fn acts(log: &Log) -> Vec<(u64, Act)> {
 /// Clocks and lengths of what arrived at a NIC.
 fn arrivals(log: &Log, nic: usize) -> Vec<(u64, u32)> {
     let arrived = |e: &(u64, usize, Event)| match e.2 {
-        Event::Arrived { len } if e.1 == nic => Some((e.0, len)),
+        Event::Arrived { len, .. } if e.1 == nic => Some((e.0, len)),
         _ => None,
     };
     log.0.iter().filter_map(arrived).collect()
@@ -264,7 +264,7 @@ fn deeds_depend_on_scenario_and_seed_alone() {
         let (run, recorder) = run_into(settings, mode, Some(folder.path()));
         assert!(matches!(run.outcome, Outcome::Finished), "{mode:?}: {:?}", run.outcome);
         assert_eq!(run.world.driver.corrupted, Vec::<usize>::new());
-        recorder.finish(&()).expect("written");
+        recorder.finish(&run.world, &()).expect("written");
         let deeds = std::fs::read_to_string(folder.path().join("switch.csv")).expect("a record");
         (run.digest, deeds)
     };

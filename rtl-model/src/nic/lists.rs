@@ -52,15 +52,19 @@ macro_rules! blocks {
             25 dat_fifo "u_dat_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(8192)) (fifo);
             26 ctl_fifo "u_ctl_fifo" (RamFifo<Parsed>) (ram_fifo::Inputs<Parsed>) (ram_fifo::Outputs<Parsed>) (|_: &Sizes| RamFifo::new(8192)) (fifo);
             27 rx_track "u_rx_track" (rx_track::Regs) (rx_track::Inputs) (rx_track::Outputs) (rx_track::Regs::reset) (never);
-            28 deliver_fifo "u_deliver_fifo" (RamFifo<Delivery>) (ram_fifo::Inputs<Delivery>) (ram_fifo::Outputs<Delivery>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            40 rx_bitmap "u_rx_bitmap" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
+            28 deliver_fifo "u_deliver_fifo" (RamFifo<Delivery>) (ram_fifo::Inputs<Delivery>) (ram_fifo::Outputs<Delivery>) (|sizes: &Sizes| RamFifo::new(2 * sizes.ingress_words)) (fifo);
             29 payload_write "u_payload_write" (payload_write::Regs) (payload_write::Inputs) (payload_write::Outputs) (payload_write::Regs::reset) (always);
             30 answer_fifo "u_answer_fifo" (RamFifo<Answer>) (ram_fifo::Inputs<Answer>) (ram_fifo::Outputs<Answer>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
             31 ack_build "u_ack_build" (ack_build::Regs) (ack_build::Inputs) (ack_build::Outputs) (ack_build::Regs::reset) (never);
             32 ack_take "u_ack_take" (ack_take::Regs) (ack_take::Inputs) (ack_take::Outputs) (ack_take::Regs::reset) (never);
             33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) (always);
             34 qp_drain "u_qp_drain" (qp_drain::Regs) (qp_drain::Inputs) (qp_drain::Outputs) (qp_drain::Regs::reset) (never);
-            35 pause_hold "u_pause_hold" (pause_hold::Regs) (pause_hold::Inputs) (pause_hold::Outputs) (pause_hold::Regs::reset) (never);
-            36 pause_send "u_pause_send" (pause_send::Regs) (pause_send::Inputs) (pause_send::Outputs) (pause_send::Regs::reset) (never);
+            35 retransmit "u_retransmit" (retransmit::Regs) (retransmit::Inputs) (retransmit::Outputs) (retransmit::Regs::reset) (always);
+            36 timer_wheel "u_timer_wheel" (timer_wheel::Regs) (timer_wheel::Inputs) (timer_wheel::Outputs) (timer_wheel::Regs::reset) (always);
+            37 waits "u_waits" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
+            41 pause_hold "u_pause_hold" (pause_hold::Regs) (pause_hold::Inputs) (pause_hold::Outputs) (pause_hold::Regs::reset) (never);
+            42 pause_send "u_pause_send" (pause_send::Regs) (pause_send::Inputs) (pause_send::Outputs) (pause_send::Regs::reset) (never);
         }
     };
 }
@@ -93,11 +97,23 @@ macro_rules! memories {
             21 ctl_fifo_ram "u_ctl_fifo_ram" (Parsed) (|_: &Sizes| 8192);
             22 rx_track_peer "u_rx_track_peer" (rx_track::Peer) (|sizes: &Sizes| sizes.dests as usize * sizes.qps as usize);
             23 rx_track_rctx "u_rx_track_rctx" (rx_track::Side) (|sizes: &Sizes| sizes.qps as usize);
-            24 deliver_fifo_ram "u_deliver_fifo_ram" (Delivery) (|_: &Sizes| 1024);
+            43 rx_track_ends "u_rx_track_ends" (rx_track::End) (|sizes: &Sizes| sizes.qps as usize * sizes.psns as usize);
+            40 rx_bitmap_bits "u_rx_bitmap_bits" (u64) (|sizes: &Sizes| sizes.qps as usize * sizes.psns as usize / 64);
+            41 rx_bitmap_mark "u_rx_bitmap_mark" (sack_bitmap::Marks) (|sizes: &Sizes| sizes.qps as usize * sizes.psns as usize / 64);
+            42 rx_bitmap_any "u_rx_bitmap_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
+            24 deliver_fifo_ram "u_deliver_fifo_ram" (Delivery) (|sizes: &Sizes| 2 * sizes.ingress_words as usize);
             25 answer_fifo_ram "u_answer_fifo_ram" (Answer) (|_: &Sizes| 1024);
             26 completion_cmsg "u_completion_cmsg" (completion::Message) (|sizes: &Sizes| sizes.msgs as usize);
             27 completion_cqp "u_completion_cqp" (completion::List) (|sizes: &Sizes| sizes.qps as usize);
             28 completion_fl "u_completion_fl" (completion::Entry) (|sizes: &Sizes| sizes.msgs as usize);
+            29 replay_store_path "u_replay_store_path" (replay_store::Path) (|sizes: &Sizes| sizes.slots as usize);
+            30 retransmit_tims "u_retransmit_tims" (retransmit::Timer) (|sizes: &Sizes| sizes.slots as usize);
+            31 retransmit_tim "u_retransmit_tim" (retransmit::Timer) (|sizes: &Sizes| sizes.slots as usize);
+            32 retransmit_at "u_retransmit_at" (retransmit::Moment) (|sizes: &Sizes| sizes.slots as usize);
+            33 timer_wheel_rec "u_timer_wheel_rec" (timer_wheel::Record) (|sizes: &Sizes| sizes.slots as usize);
+            34 timer_wheel_spoke "u_timer_wheel_spoke" (timer_wheel::Spoke) (|sizes: &Sizes| timer_wheel::spokes(sizes) as usize);
+            35 waits_bits "u_waits_bits" (u64) (|sizes: &Sizes| (sizes.qps * sizes.psns / 64) as usize);
+            36 waits_any "u_waits_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
         }
     };
 }

@@ -14,7 +14,7 @@ use crate::block::Block;
 pub(super) mod from {
     use super::super::{Nic, at};
     use super::{level, valid, valid_bit};
-    use crate::types::PageWrite;
+    use crate::types::{PageWrite, Why};
 
     /// Every wire from `csr` is a level, and changes only by a register write.
     pub fn csr(nic: &mut Nic) {
@@ -134,6 +134,7 @@ pub(super) mod from {
             i.qp_drain.end_rsp_group = o.end_rsp_group;
         }
         level(&mut i.payload_fetch.dead, o.dead, wake, at::payload_fetch);
+        level(&mut i.retransmit.error, o.dead, wake, at::retransmit);
         if valid(&mut i.window.open_valid, o.open_valid, wake, at::window) {
             i.window.open_group = o.open_group;
         }
@@ -205,6 +206,13 @@ pub(super) mod from {
             i.window.try_bytes = o.try_bytes;
             i.window.try_commit = o.try_commit;
         }
+        if valid(&mut i.retransmit.ask_valid, o.ask_valid, wake, at::retransmit) {
+            i.retransmit.ask_qp = o.ask_qp;
+            i.retransmit.ask_from = o.ask_from;
+        }
+        if valid(&mut i.retransmit.end_valid, o.end_valid, wake, at::retransmit) {
+            i.retransmit.end_take = o.end_take;
+        }
         if valid(&mut i.completion.sent_valid, o.sent_valid, wake, at::completion) {
             i.completion.sent_qp = o.sent_qp;
             i.completion.sent_msg = o.sent_msg;
@@ -225,10 +233,87 @@ pub(super) mod from {
         if valid(&mut i.tx_scheduler.slot_valid, o.slot_valid, wake, at::tx_scheduler) {
             i.tx_scheduler.slot = o.slot;
         }
+        if valid(&mut i.retransmit.look_rsp_valid, o.look_rsp_valid, wake, at::retransmit) {
+            i.retransmit.look_rsp_hit = o.look_rsp_hit;
+            i.retransmit.look_rsp_slot = o.look_rsp_slot;
+            i.retransmit.look_rsp = o.look_rsp;
+            i.retransmit.look_rsp_port = o.look_rsp_port;
+        }
+        if valid(&mut i.retransmit.sent_valid, o.sent_valid, wake, at::retransmit) {
+            i.retransmit.sent_slot = o.sent_slot;
+        }
+    }
+
+    pub fn retransmit(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.retransmit, &mut nic.wake);
         if valid(&mut i.ack_take.retire_rsp_valid, o.retire_rsp_valid, wake, at::ack_take) {
             i.ack_take.retire_rsp_len = o.retire_rsp_len;
             i.ack_take.retire_rsp_group = o.retire_rsp_group;
             i.ack_take.retire_rsp_last = o.retire_rsp_last;
+            i.ack_take.retire_rsp_flight = o.retire_rsp_flight;
+        }
+        if valid(&mut i.replay_store.look_valid, o.look_valid, wake, at::replay_store) {
+            i.replay_store.look_op = o.look_op;
+            i.replay_store.look_qp = o.look_qp;
+            i.replay_store.look_psn = o.look_psn;
+            i.replay_store.look_slot = o.look_slot;
+            i.replay_store.look_discard = o.look_discard;
+        }
+        if valid(&mut i.replay_store.hold_valid, o.hold_valid, wake, at::replay_store) {
+            i.replay_store.hold_slot = o.hold_slot;
+        }
+        if valid(&mut i.timer_wheel.arm_valid, o.arm_valid, wake, at::timer_wheel) {
+            i.timer_wheel.arm_slot = o.arm_slot;
+            i.timer_wheel.arm_gen = o.arm_gen;
+            i.timer_wheel.arm_start = o.arm_start;
+            i.timer_wheel.arm_span = o.arm_span;
+        }
+        if valid(&mut i.timer_wheel.cancel_valid, o.cancel_valid, wake, at::timer_wheel) {
+            i.timer_wheel.cancel_slot = o.cancel_slot;
+        }
+        if valid(&mut i.waits.req_valid, o.map_valid, wake, at::waits) {
+            i.waits.req_op = o.map_op;
+            i.waits.req_qp = o.map_qp;
+            i.waits.req_psn = o.map_psn;
+            i.waits.req_end = o.map_end;
+        }
+        if valid(&mut i.window.lose_valid, o.loss_valid, wake, at::window) {
+            i.window.lose_group = o.loss_group;
+            i.window.lose_bytes = o.loss_bytes;
+            i.window.lose_shrink = o.loss_shrink;
+        }
+        if valid(&mut i.tx_scheduler.wait_valid, o.wait_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.wait_qp = o.wait_qp;
+            i.tx_scheduler.wait_group = o.wait_group;
+        }
+        if valid(&mut i.tx_scheduler.offer_valid, o.offer_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.offer_hit = o.offer_hit;
+            i.tx_scheduler.offer_more = o.offer_more;
+        }
+        level(&mut i.tx_scheduler.offer_len, o.offer_len, wake, at::tx_scheduler);
+        if valid(&mut i.packet_build.again_valid, o.again_valid, wake, at::packet_build) {
+            i.packet_build.again = o.again;
+        }
+        if valid(&mut i.qp_drain.fail_valid, o.fail_valid, wake, at::qp_drain) {
+            i.qp_drain.fail_qp = o.fail_qp;
+            i.qp_drain.fail_why = Why::Timeout;
+        }
+    }
+
+    pub fn timer_wheel(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.timer_wheel, &mut nic.wake);
+        // The count wakes nobody: it is looked at when a packet has been sent.
+        i.retransmit.ticks = o.now;
+        if valid(&mut i.retransmit.exp_valid, o.exp_valid, wake, at::retransmit) {
+            i.retransmit.exp_slot = o.exp_slot;
+            i.retransmit.exp_gen = o.exp_gen;
+        }
+    }
+
+    pub fn waits(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.waits, &mut nic.wake);
+        if valid(&mut i.retransmit.map_rsp_valid, o.rsp_valid, wake, at::retransmit) {
+            i.retransmit.map_rsp_psn = o.rsp_psn;
         }
     }
 
@@ -314,6 +399,7 @@ pub(super) mod from {
         if valid(&mut i.qp_table.build_valid, o.build_valid, wake, at::qp_table) {
             i.qp_table.build_qp = o.build_qp;
             i.qp_table.build_psn = o.build_psn;
+            i.qp_table.build_again = o.build_again;
         }
         if valid(&mut i.window.query_valid, o.query_valid, wake, at::window) {
             i.window.query_group = o.query_group;
@@ -322,13 +408,11 @@ pub(super) mod from {
             i.path_select.data_dest = o.data_dest;
         }
         if valid(&mut i.replay_store.build_valid, o.rec_valid, wake, at::replay_store) {
-            i.replay_store.build_qp = o.rec_qp;
-            i.replay_store.build_psn = o.rec_psn;
-            i.replay_store.build_slot = o.rec_slot;
-            i.replay_store.build_len = o.rec_len;
-            i.replay_store.build_last = o.rec_last;
-            i.replay_store.build_group = o.rec_group;
-            i.replay_store.build_msg = o.rec_msg;
+            i.replay_store.build = o.rec;
+        }
+        if valid(&mut i.replay_store.made_valid, o.made_valid, wake, at::replay_store) {
+            i.replay_store.made_slot = o.made_slot;
+            i.replay_store.made_port = o.made_port;
         }
         level(&mut i.qp_drain.built_valid, o.built_valid, wake, at::qp_drain);
         if valid(&mut i.dat_queue.in_valid, o.frame_valid, wake, at::dat_queue) {
@@ -458,6 +542,27 @@ pub(super) mod from {
         if valid(&mut i.answer_fifo.in_valid, o.answer_valid, wake, at::answer_fifo) {
             i.answer_fifo.in_data = o.answer;
         }
+        if valid(&mut i.rx_bitmap.req_valid, o.map_valid, wake, at::rx_bitmap) {
+            i.rx_bitmap.req_op = o.map_op;
+            i.rx_bitmap.req_qp = o.map_qp;
+            i.rx_bitmap.req_psn = o.map_psn;
+            i.rx_bitmap.req_low = o.map_low;
+            i.rx_bitmap.req_walk = o.map_walk;
+            i.rx_bitmap.req_last = o.map_last;
+            i.rx_bitmap.req_asked = o.map_asked;
+        }
+    }
+
+    pub fn rx_bitmap(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.rx_bitmap, &mut nic.wake);
+        if valid(&mut i.rx_track.map_rsp_valid, o.rsp_valid, wake, at::rx_track) {
+            i.rx_track.map_rsp_hit = o.rsp_hit;
+            i.rx_track.map_rsp_psn = o.rsp_psn;
+            i.rx_track.map_rsp_bits = o.rsp_bits;
+            i.rx_track.map_rsp_far = o.rsp_far;
+            i.rx_track.map_rsp_asked = o.rsp_asked;
+            i.rx_track.map_rsp_more = o.rsp_more;
+        }
     }
 
     pub fn deliver_fifo(nic: &mut Nic) {
@@ -465,6 +570,7 @@ pub(super) mod from {
         if valid(&mut i.payload_write.in_valid, o.out_valid, wake, at::payload_write) {
             i.payload_write.r#in = o.out_data;
         }
+        level(&mut i.rx_track.deliver_level, o.level, wake, at::rx_track);
     }
 
     pub fn payload_write(nic: &mut Nic) {
@@ -508,6 +614,7 @@ pub(super) mod from {
         if valid(&mut i.egress_arbiter.cresv_valid, o.cresv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.cresv_bytes = o.cresv_bytes;
         }
+        level(&mut i.rx_track.sent_valid, o.cresv_valid, wake, at::rx_track);
     }
 
     pub fn ack_take(nic: &mut Nic) {
@@ -537,10 +644,10 @@ pub(super) mod from {
             i.tx_scheduler.ack_group = o.ack_group;
             i.tx_scheduler.ack_cum = o.ack_cum;
         }
-        if valid(&mut i.replay_store.retire_valid, o.retire_valid, wake, at::replay_store) {
-            i.replay_store.retire_qp = o.retire_qp;
-            i.replay_store.retire_psn = o.retire_psn;
-            i.replay_store.retire_discard = o.retire_discard;
+        if valid(&mut i.retransmit.retire_valid, o.retire_valid, wake, at::retransmit) {
+            i.retransmit.retire_qp = o.retire_qp;
+            i.retransmit.retire_psn = o.retire_psn;
+            i.retransmit.retire_discard = o.retire_discard;
         }
         level(&mut i.qp_drain.purge_done, o.purge_done, wake, at::qp_drain);
         if valid(&mut i.ingress_pool.relc_valid, o.relc_valid, wake, at::ingress_pool) {
@@ -662,6 +769,7 @@ impl Nic {
         i.rx_track.cfg_peer_valid = o.cfg_peer_valid;
         i.rx_track.cfg_peer_ip = o.cfg_peer_ip;
         i.rx_track.cfg_range = o.cfg_range;
+        i.rx_track.cfg_trimming = o.cfg_trimming;
         i.rx_track.cfg_initial_psn = o.cfg_initial_psn;
         i.rx_track.cfg_wire_overhead = o.cfg_wire_overhead;
         i.rx_track.cfg_nominal_overhead = o.cfg_nominal_overhead;
@@ -675,6 +783,14 @@ impl Nic {
         i.ack_build.cfg_ack_extra = o.cfg_ack_extra;
         i.ack_build.cfg_icrc = o.cfg_icrc;
         i.ack_take.cfg_nominal_overhead = o.cfg_nominal_overhead;
+        i.packet_build.cfg_dscp2 = o.cfg_dscp2;
+        i.packet_build.cfg_distinct_rtx = o.cfg_distinct_rtx;
+        i.waits.rsp_ready = true;
+        i.retransmit.cfg_timeout = o.cfg_timeout;
+        i.retransmit.cfg_linear = o.cfg_linear;
+        i.retransmit.cfg_expo = o.cfg_expo;
+        i.retransmit.cfg_fixed = o.cfg_fixed;
+        i.retransmit.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.qp_drain.cfg_wire_overhead = o.cfg_wire_overhead;
         i.qp_drain.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.completion.cfg_cq_base = o.cfg_cq_base;
@@ -781,12 +897,16 @@ impl Nic {
         ready(&mut i.dat_fifo.out_ready, o.rx_track.in_ready, wake, at::rx_track, at::dat_fifo);
         ready(&mut i.ctl_fifo.out_ready, o.ack_take.in_ready, wake, at::ack_take, at::ctl_fifo);
         ready(
-            &mut i.rx_track.deliver_ready,
-            o.deliver_fifo.in_ready,
+            &mut i.rx_bitmap.rsp_ready,
+            o.rx_track.map_rsp_ready,
             wake,
-            at::deliver_fifo,
             at::rx_track,
+            at::rx_bitmap,
         );
+        if woken(*wake, at::rx_bitmap) {
+            b.rx_bitmap.ready(&i.rx_bitmap, &mut o.rx_bitmap);
+        }
+        ready(&mut i.rx_track.map_ready, o.rx_bitmap.req_ready, wake, at::rx_bitmap, at::rx_track);
         ready(
             &mut i.rx_track.answer_ready,
             o.answer_fifo.in_ready,
@@ -1055,7 +1175,60 @@ impl Nic {
         if woken(*wake, at::answer_fifo) {
             b.answer_fifo.ready(&i.answer_fifo, &mut o.answer_fifo);
         }
+        if woken(*wake, at::retransmit) {
+            b.retransmit.ready(&i.retransmit, &mut o.retransmit);
+        }
+        ready(
+            &mut i.timer_wheel.exp_ready,
+            o.retransmit.exp_ready,
+            wake,
+            at::retransmit,
+            at::timer_wheel,
+        );
+        if woken(*wake, at::timer_wheel) {
+            b.timer_wheel.ready(&i.timer_wheel, &mut o.timer_wheel);
+        }
+        if woken(*wake, at::waits) {
+            b.waits.ready(&i.waits, &mut o.waits);
+        }
         // These go into registers only.
+        ready(
+            &mut i.retransmit.look_ready,
+            o.replay_store.look_ready,
+            wake,
+            at::replay_store,
+            at::retransmit,
+        );
+        ready(&mut i.retransmit.map_ready, o.waits.req_ready, wake, at::waits, at::retransmit);
+        ready(&mut i.retransmit.loss_ready, o.window.lose_ready, wake, at::window, at::retransmit);
+        ready(
+            &mut i.retransmit.wait_ready,
+            o.tx_scheduler.wait_ready,
+            wake,
+            at::tx_scheduler,
+            at::retransmit,
+        );
+        ready(
+            &mut i.retransmit.again_ready,
+            o.packet_build.again_ready,
+            wake,
+            at::packet_build,
+            at::retransmit,
+        );
+        ready(
+            &mut i.retransmit.fail_ready,
+            o.qp_drain.fail_ready,
+            wake,
+            at::qp_drain,
+            at::retransmit,
+        );
+        ready(
+            &mut i.tx_scheduler.ask_ready,
+            o.retransmit.ask_ready,
+            wake,
+            at::retransmit,
+            at::tx_scheduler,
+        );
         ready(
             &mut i.qp_drain.drop_ready,
             o.tx_scheduler.drop_ready,
@@ -1108,9 +1281,9 @@ impl Nic {
         );
         ready(
             &mut i.ack_take.retire_ready,
-            o.replay_store.retire_ready,
+            o.retransmit.retire_ready,
             wake,
-            at::replay_store,
+            at::retransmit,
             at::ack_take,
         );
         ready(&mut i.ack_take.sub_ready, o.window.sub_ready, wake, at::window, at::ack_take);
@@ -1222,9 +1395,27 @@ impl Nic {
                 self.stir |= 1 << at::replay_store;
                 m.replay_store_rec.write(o.replay_store.rec_waddr, o.replay_store.rec_wdata);
             }
+            if o.replay_store.path_re {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_path.read(o.replay_store.path_raddr);
+                i.replay_store.path_rdata = m.replay_store_path.rdata;
+                self.read |= 1 << 29;
+            }
+            if o.replay_store.path_we {
+                self.stir |= 1 << at::replay_store;
+                m.replay_store_path.write(o.replay_store.path_waddr, o.replay_store.path_wdata);
+            }
             if o.replay_store.fl_re {
                 self.stir |= 1 << at::replay_store;
                 m.replay_store_fl.read(o.replay_store.fl_raddr);
+                i.replay_store.path_rdata = m.replay_store_path.rdata;
+                i.retransmit.tims_rdata = m.retransmit_tims.rdata;
+                i.retransmit.tim_rdata = m.retransmit_tim.rdata;
+                i.retransmit.at_rdata = m.retransmit_at.rdata;
+                i.timer_wheel.rec_rdata = m.timer_wheel_rec.rdata;
+                i.timer_wheel.spoke_rdata = m.timer_wheel_spoke.rdata;
+                i.waits.bits_rdata = m.waits_bits.rdata;
+                i.waits.any_rdata = m.waits_any.rdata;
                 i.replay_store.fl_rdata = m.replay_store_fl.rdata;
                 self.read |= 1 << 8;
             }
@@ -1248,6 +1439,82 @@ impl Nic {
             m.replay1.read(o.port_tx.bank_raddr1);
             i.port_tx.bank_rdata1 = m.replay1.rdata;
             self.read |= 1 << 10;
+        }
+        if woken(wake, at::retransmit) {
+            if o.retransmit.tims_re {
+                self.stir |= 1 << at::retransmit;
+                m.retransmit_tims.read(o.retransmit.tims_raddr);
+                i.retransmit.tims_rdata = m.retransmit_tims.rdata;
+                self.read |= 1 << 30;
+            }
+            if o.retransmit.tim_we {
+                self.stir |= 1 << at::retransmit;
+                m.retransmit_tims.write(o.retransmit.tim_waddr, o.retransmit.tim_wdata);
+            }
+            if o.retransmit.tim_re {
+                self.stir |= 1 << at::retransmit;
+                m.retransmit_tim.read(o.retransmit.tim_raddr);
+                i.retransmit.tim_rdata = m.retransmit_tim.rdata;
+                self.read |= 1 << 31;
+            }
+            if o.retransmit.tim_we {
+                self.stir |= 1 << at::retransmit;
+                m.retransmit_tim.write(o.retransmit.tim_waddr, o.retransmit.tim_wdata);
+            }
+            if o.retransmit.at_re {
+                self.stir |= 1 << at::retransmit;
+                m.retransmit_at.read(o.retransmit.at_raddr);
+                i.retransmit.at_rdata = m.retransmit_at.rdata;
+                self.read |= 1 << 32;
+            }
+            if o.retransmit.at_we {
+                self.stir |= 1 << at::retransmit;
+                m.retransmit_at.write(o.retransmit.at_waddr, o.retransmit.at_wdata);
+            }
+        }
+        if woken(wake, at::timer_wheel) {
+            if o.timer_wheel.rec_re {
+                self.stir |= 1 << at::timer_wheel;
+                m.timer_wheel_rec.read(o.timer_wheel.rec_raddr);
+                i.timer_wheel.rec_rdata = m.timer_wheel_rec.rdata;
+                self.read |= 1 << 33;
+            }
+            if o.timer_wheel.rec_we {
+                self.stir |= 1 << at::timer_wheel;
+                m.timer_wheel_rec.write(o.timer_wheel.rec_waddr, o.timer_wheel.rec_wdata);
+            }
+            if o.timer_wheel.spoke_re {
+                self.stir |= 1 << at::timer_wheel;
+                m.timer_wheel_spoke.read(o.timer_wheel.spoke_raddr);
+                i.timer_wheel.spoke_rdata = m.timer_wheel_spoke.rdata;
+                self.read |= 1 << 34;
+            }
+            if o.timer_wheel.spoke_we {
+                self.stir |= 1 << at::timer_wheel;
+                m.timer_wheel_spoke.write(o.timer_wheel.spoke_waddr, o.timer_wheel.spoke_wdata);
+            }
+        }
+        if woken(wake, at::waits) {
+            if o.waits.bits_re {
+                self.stir |= 1 << at::waits;
+                m.waits_bits.read(o.waits.bits_raddr);
+                i.waits.bits_rdata = m.waits_bits.rdata;
+                self.read |= 1 << 35;
+            }
+            if o.waits.bits_we {
+                self.stir |= 1 << at::waits;
+                m.waits_bits.write(o.waits.bits_waddr, o.waits.bits_wdata);
+            }
+            if o.waits.any_re {
+                self.stir |= 1 << at::waits;
+                m.waits_any.read(o.waits.any_raddr);
+                i.waits.any_rdata = m.waits_any.rdata;
+                self.read |= 1 << 36;
+            }
+            if o.waits.any_we {
+                self.stir |= 1 << at::waits;
+                m.waits_any.write(o.waits.any_waddr, o.waits.any_wdata);
+            }
         }
         if woken(wake, at::payload_fetch) {
             if o.payload_fetch.bank_we >> 1 & 1 == 1 {
@@ -1404,6 +1671,48 @@ impl Nic {
                 self.stir |= 1 << at::rx_track;
                 m.rx_track_rctx.write(o.rx_track.rctx_waddr, o.rx_track.rctx_wdata);
             }
+            if o.rx_track.ends_re {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_ends.read(o.rx_track.ends_raddr);
+                i.rx_track.ends_rdata = m.rx_track_ends.rdata;
+                self.read |= 1 << 43;
+            }
+            if o.rx_track.ends_we {
+                self.stir |= 1 << at::rx_track;
+                m.rx_track_ends.write(o.rx_track.ends_waddr, o.rx_track.ends_wdata);
+            }
+        }
+        if woken(wake, at::rx_bitmap) {
+            if o.rx_bitmap.bits_re {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_bits.read(o.rx_bitmap.bits_raddr);
+                i.rx_bitmap.bits_rdata = m.rx_bitmap_bits.rdata;
+                self.read |= 1 << 40;
+            }
+            if o.rx_bitmap.bits_we {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_bits.write(o.rx_bitmap.bits_waddr, o.rx_bitmap.bits_wdata);
+            }
+            if o.rx_bitmap.mark_re {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_mark.read(o.rx_bitmap.mark_raddr);
+                i.rx_bitmap.mark_rdata = m.rx_bitmap_mark.rdata;
+                self.read |= 1 << 41;
+            }
+            if o.rx_bitmap.mark_we {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_mark.write(o.rx_bitmap.mark_waddr, o.rx_bitmap.mark_wdata);
+            }
+            if o.rx_bitmap.any_re {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_any.read(o.rx_bitmap.any_raddr);
+                i.rx_bitmap.any_rdata = m.rx_bitmap_any.rdata;
+                self.read |= 1 << 42;
+            }
+            if o.rx_bitmap.any_we {
+                self.stir |= 1 << at::rx_bitmap;
+                m.rx_bitmap_any.write(o.rx_bitmap.any_waddr, o.rx_bitmap.any_wdata);
+            }
         }
         if woken(wake, at::deliver_fifo) {
             if o.deliver_fifo.ram_re {
@@ -1489,6 +1798,10 @@ impl Nic {
         i.ctl_fifo.ram_rdata = m.ctl_fifo_ram.rdata;
         i.rx_track.peer_rdata = m.rx_track_peer.rdata;
         i.rx_track.rctx_rdata = m.rx_track_rctx.rdata;
+        i.rx_track.ends_rdata = m.rx_track_ends.rdata;
+        i.rx_bitmap.bits_rdata = m.rx_bitmap_bits.rdata;
+        i.rx_bitmap.mark_rdata = m.rx_bitmap_mark.rdata;
+        i.rx_bitmap.any_rdata = m.rx_bitmap_any.rdata;
         i.deliver_fifo.ram_rdata = m.deliver_fifo_ram.rdata;
         i.payload_write.ring_rdata = m.ingress_ring.rdata;
         i.answer_fifo.ram_rdata = m.answer_fifo_ram.rdata;
@@ -1500,6 +1813,9 @@ impl Nic {
     /// The NIC's own ports.
     pub(super) fn connect_ports(&mut self, ports: &Inputs) {
         let (i, wake) = (&mut self.i, &mut self.wake);
+        valid(&mut i.timer_wheel.tick, ports.tick, wake, at::timer_wheel);
+        // The count wakes nobody: it is looked at when a packet has been sent.
+        i.retransmit.now = ports.now;
         if valid(&mut i.rx_fifo.in_valid, ports.rx_valid, wake, at::rx_fifo) {
             i.rx_fifo.in_data = ports.rx;
         }

@@ -1,0 +1,150 @@
+//! The receiver in whole scenarios: order, duplicates, gaps, trimming.
+
+use std::collections::BTreeSet;
+
+use cosim::check::{Checked, Stop};
+use cosim::diagnose::headline;
+use cosim::event::Event;
+use cosim::settings::Settings;
+use cosim::world::World;
+
+use crate::common::{Log, agrees, built, fixture, lockstep, message, scenario, settings};
+
+const SMALL: &str = "limit = \"200us\"\nbuild = \"small\"\n";
+
+/// Some clocks in lockstep, whatever the messages come to.
+fn for_clocks(settings: &Settings, clocks: u64) -> Log {
+    let mut log = Log::default();
+    let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
+    for _ in 0..clocks {
+        match checked.step(&mut log) {
+            Ok(()) => {}
+            Err(Stop::Differs(m)) => panic!("{}", headline(settings, &m)),
+            Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
+        }
+    }
+    log
+}
+
+/// The frames with this opcode that a NIC sent.
+fn sent(log: &Log, nic: usize, opcode: u8) -> Vec<Vec<u8>> {
+    let of = |e: &(u64, usize, Event)| match &e.2 {
+        Event::Sent { bytes, .. } if e.1 == nic && bytes[42] == opcode => Some(bytes.clone()),
+        _ => None,
+    };
+    log.0.iter().filter_map(of).collect()
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b))
+}
+
+/// Drawing PSN and listed PSNs of a SACK, by place in the frame.
+fn listed(sack: &[u8]) -> (u64, Vec<u64>) {
+    let seth = &sack[54..82];
+    let cum = number(&seth[13..16]);
+    let drew = (cum + number(&seth[2..4])) & 0xff_ffff;
+    let base = cum + number(&seth[18..20]);
+    let bits = number(&seth[20..28]);
+    (drew, (0..64).filter(|n| bits >> n & 1 == 1).map(|n| (base + n) & 0xff_ffff).collect())
+}
+
+/// QP-5, RX-6, RX-7, RX-8, SACK-1 to SACK-3 and cases 28 and 29: data both ways is shuffled and all of it
+/// duplicated, several messages on one QP. Every message is whole, told once, in order.
+#[test]
+fn rx_7_shuffled_and_duplicated() {
+    let settings = fixture("shuffled.toml");
+    let (run, recorder) = agrees("shuffled", &settings);
+    assert_eq!(run.world.driver.corrupted, Vec::<usize>::new());
+    for counts in &recorder.counts {
+        assert!(counts.out_of_order > 2 && counts.duplicates > 10, "{counts:?}");
+        assert!(counts.dropped["Qp"] > 0, "copies come after the close: {counts:?}");
+        assert_eq!((counts.trimmed, counts.ctrl_drops), (0, 0));
+        assert_eq!(counts.completions["RECV_COMPLETE"], 16);
+        assert_eq!(counts.completions["WQE_COMPLETE"], 16);
+    }
+}
+
+/// RX-8: several messages wait behind one packet; its arrival completes them, one RECV_COMPLETE a
+/// clock, in order.
+#[test]
+fn rx_8_one_packet_completes_several_messages() {
+    let rule = "[[switch]]\naction = \"delay\"\nkind = \"data\"\npsn = 0\nby = \"3us\"\n";
+    let text = scenario(SMALL, &(message("1000B", "count = 6\none_qp = true") + rule));
+    let mut log = Log::default();
+    lockstep(&settings(&text), &mut log, |_| ());
+    let of_b = |e: &(u64, usize, Event)| match e.2 {
+        Event::Received { msn, .. } => Some((e.0, msn)),
+        _ => None,
+    };
+    let recv: Vec<_> = log.0.iter().filter_map(of_b).collect();
+    assert_eq!(recv.iter().map(|r| r.1).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(recv[5].0 - recv[1].0, 4, "one a clock: {recv:?}");
+    // Each of the last packets asked for an ACK over the gap; one more covers all of them.
+    let acks = sent(&log, 1, 0xd1);
+    assert_eq!(number(&acks.last().expect("an ACK")[51..54]), 5);
+}
+
+/// SACK-1, SACK-3: while PSN 0 is late each later packet draws a SACK, whose bitmap lists what is
+/// held; base and bits together name exactly those that have arrived.
+#[test]
+fn sack_3_lists_what_is_held() {
+    let rule = "[[switch]]\naction = \"delay\"\nkind = \"data\"\npsn = 0\nby = \"5us\"\n";
+    let text = scenario(SMALL, &(message("409600B", "") + rule));
+    let mut log = Log::default();
+    lockstep(&settings(&text), &mut log, |_| ());
+    let mut known = BTreeSet::new();
+    let (mut gaps, mut last) = (0, 0);
+    for sack in sent(&log, 1, 0xdc) {
+        let (drew, psns) = listed(&sack);
+        if psns.is_empty() {
+            continue;
+        }
+        gaps += 1;
+        assert!(psns.iter().all(|p| (1..100).contains(p) && *p <= drew), "{psns:?} at {drew}");
+        known.extend(psns);
+        last = drew;
+    }
+    assert!(gaps > 10, "{gaps} SACKs over the gap");
+    // A report behind the last one is at most a walk old.
+    assert!(known.len() as u64 + 64 >= last && known.iter().all(|p| *p <= last));
+}
+
+/// RX-4, RX-5, NAK-1: a trimmed packet is NACKed with its code and delivers nothing, if the
+/// receiver has TrimmingEnabled.
+#[test]
+fn rx_5_trimmed_packets_are_refused_by_code() {
+    for (action, code) in [("trim", 1), ("trim-last-hop", 2)] {
+        let rule =
+            format!("[[switch]]\naction = \"{action}\"\nkind = \"data\"\npsn = 2\ncount = 1\n");
+        let text = scenario(SMALL, &(message("16384B", "") + &rule));
+        let log = for_clocks(&settings(&text), 4_000);
+        assert_eq!(log.0.iter().filter(|e| e.2 == Event::Trimmed).count(), 1);
+        let nacks = sent(&log, 1, 0xdd);
+        assert_eq!(nacks.len(), 1);
+        let nack = &nacks[0];
+        assert_eq!((nack.len(), nack[54], nack[56]), (78, 0x20, code));
+        assert_eq!((number(&nack[51..54]), number(&nack[67..70])), (2, 2), "both name PSN 2");
+        assert_eq!(nack[15] >> 2, 46, "control");
+
+        let deaf = text
+            .replace("address = \"10.0.0.2\"", "address = \"10.0.0.2\"\nTrimmingEnabled = false");
+        let log = for_clocks(&settings(&deaf), 4_000);
+        assert_eq!(log.0.iter().filter(|e| e.2 == Event::Trimmed).count(), 1);
+        assert!(sent(&log, 1, 0xdd).is_empty(), "the receiver's own setting decides");
+    }
+}
+
+/// RX-4, NAK-1: a receiver with a smaller window refuses what lies beyond it.
+#[test]
+fn rx_4_beyond_the_receivers_window() {
+    let rule = "[[switch]]\naction = \"delay\"\nkind = \"data\"\npsn = 0\nby = \"2us\"\n";
+    let text = scenario(SMALL, &(message("40960B", "") + rule))
+        .replace("address = \"10.0.0.2\"", "address = \"10.0.0.2\"\nMaxPSNRange = 4");
+    let log = for_clocks(&settings(&text), 4_000);
+    let nacks = sent(&log, 1, 0xdd);
+    // Nothing is in order yet: 3 is the last in the window.
+    let psns: Vec<_> = nacks.iter().map(|n| number(&n[67..70])).collect();
+    assert_eq!(psns[..6], [4, 5, 6, 7, 8, 9]);
+    assert!(nacks.iter().all(|n| n[56] == 0x0b));
+}

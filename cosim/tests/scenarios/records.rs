@@ -1,0 +1,203 @@
+//! The records of section 15: their columns, their rows, and that they add up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use cosim::record::Recorder;
+use cosim::run::{Mode, Outcome, Run};
+
+use crate::common::{PAIR, message, run_into, settings};
+
+/// A row by its columns.
+type Row = BTreeMap<String, String>;
+
+/// A table's rows; its heading is that of its schema.
+fn table(folder: &Path, name: &str) -> Vec<Row> {
+    let text = fs::read_to_string(folder.join(format!("{name}.csv"))).expect("a table");
+    let schema = fs::read_to_string(folder.join(format!("{name}.schema.json"))).expect("a schema");
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("is JSON");
+    assert_eq!(schema["record"], name);
+    let columns = schema["columns"].as_array().expect("columns");
+    let names: Vec<_> = columns.iter().map(|c| c["name"].as_str().expect("a name")).collect();
+    let mut lines = text.lines();
+    assert_eq!(lines.next().expect("a heading"), names.join(","));
+    let row = |line: &str| -> Row {
+        let cells: Vec<_> = line.split(',').map(str::to_owned).collect();
+        assert_eq!(cells.len(), names.len(), "{line}");
+        for (cell, column) in cells.iter().zip(columns) {
+            let number = cell.is_empty() || cell.parse::<u64>().is_ok();
+            assert!(column["type"] == "text" || number, "{cell} in {column}");
+        }
+        names.iter().map(|n| (*n).to_owned()).zip(cells).collect()
+    };
+    lines.map(row).collect()
+}
+
+fn number(row: &Row, column: &str) -> u64 {
+    row[column].parse().unwrap_or_else(|e| panic!("{column}: {e} in {row:?}"))
+}
+
+/// The text of a scenario with every record on.
+fn text(parameters: &str, nics: &str) -> String {
+    let rules = "[[switch]]\naction = \"pause\"\nto = \"a\"\nclasses = [0]\nquanta = 0\ncount = 2\n\
+                 [[switch]]\naction = \"pause\"\nto = \"a\"\nclasses = [0, 1, 5]\nquanta = 1\n\
+                 [[switch]]\naction = \"mark\"\nkind = \"SACK\"\nevery = 2\n";
+    let pair = PAIR.replace("address =", &format!("{nics}\naddress ="));
+    let head = "limit = \"100us\"\nbuild = \"small\"\n[SimulationParameters]\n";
+    let back = "[[message]]\nfrom = \"b\"\nto = \"a\"\nbytes = \"5000B\"\ncount = 2\n";
+    format!("{head}{parameters}\n{pair}{}{back}{rules}", message("40960B", "count = 2"))
+}
+
+fn left(text: &str, folder: &Path) -> (Run, Vec<cosim::record::NicCounts>) {
+    let (run, recorder): (Run, Recorder) = run_into(&settings(text), Mode::ModelOnly, Some(folder));
+    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    let counts = recorder.counts.clone();
+    recorder.finish(&run.world, &()).expect("written");
+    (run, counts)
+}
+
+/// Rows at each interval and at the end; totals are the run's, intervals add up to them.
+#[test]
+fn rows_come_at_intervals_and_add_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let every = "NDStatsReportInterval = \"1us\"";
+    let nics = "TransportStatsReportInterval = \"2us\"";
+    let (run, counts) = left(&text(every, nics), folder.path());
+    let end = run.world.clock;
+    for (name, every, prefix) in [("nd-stats", 1_000, ""), ("mrc-transport-stats", 2_000, "total_")]
+    {
+        let rows = table(folder.path(), name);
+        let of_a: Vec<_> = rows.iter().filter(|r| r["nic"] == "a").collect();
+        assert_eq!(of_a.len() as u64, (end - 1) / every + 1, "{name}");
+        for (n, row) in of_a.iter().enumerate() {
+            assert_eq!(number(row, "time_ns"), ((n as u64 + 1) * every).min(end));
+        }
+        let columns = of_a[0].keys().filter(|c| c.starts_with("ivl_"));
+        for column in columns {
+            let total = column.trim_start_matches("ivl_");
+            assert!(total.starts_with(prefix));
+            let sum: u64 = of_a.iter().map(|r| number(r, column)).sum();
+            assert_eq!(sum, number(of_a[of_a.len() - 1], total), "{column}");
+        }
+    }
+    let last = |name: &str| table(folder.path(), name).into_iter().rev().find(|r| r["nic"] == "a");
+    let nd = last("nd-stats").expect("a row");
+    assert_eq!(number(&nd, "tx_bytes"), counts[0].bytes_sent);
+    assert_eq!(number(&nd, "tx_frames"), counts[0].sent.values().sum::<u64>());
+    assert_eq!(number(&nd, "rx_frames"), counts[0].frames_arrived);
+    assert_eq!((number(&nd, "rx_bytes"), number(&nd, "rx_drops")), (counts[0].bytes_arrived, 0));
+    let transport = last("mrc-transport-stats").expect("a row");
+    assert_eq!(number(&transport, "total_messages_posted"), 2);
+    assert_eq!(number(&transport, "total_recv_complete"), 2);
+    assert_eq!(number(&transport, "total_data_tx"), 20);
+    assert_eq!(number(&transport, "total_data_rx"), 4);
+    assert_eq!(number(&transport, "total_sack_tx"), counts[0].sent["SACK"]);
+}
+
+/// PFC frames by what they say: a row for the port and each class with an ingress pool, none of
+/// zeros.
+#[test]
+fn pauses_are_counted_by_class() {
+    let folder = tempfile::tempdir().expect("a folder");
+    left(&text("", ""), folder.path());
+    let rows = table(folder.path(), "ecn-pfc-stats");
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|r| {
+            (
+                r["nic"].as_str(),
+                r["row"].as_str(),
+                ["pfcxoff_tx", "pfcxon_tx", "pfcxoff_rx", "pfcxon_rx"].map(|c| number(r, c)),
+            )
+        })
+        .collect();
+    let want =
+        [("a", "port", [0, 0, 1, 2]), ("a", "TC0", [0, 0, 1, 2]), ("a", "TC1", [0, 0, 1, 0])];
+    assert_eq!(seen, want);
+}
+
+/// The pools' record needs the NIC's and the simulation's consent; its series has every change.
+#[test]
+fn pools_are_recorded_where_both_say_so() {
+    let both = "EnableNetworkBufferStatsReporting = true\nEnableNetworkBufferSeries = true\n\
+                NetworkBufferStatsReportingInterval = \"500ns\"";
+    let folder = tempfile::tempdir().expect("a folder");
+    left(&text(both, ""), folder.path());
+    assert_eq!(table(folder.path(), "net-buff-stats"), Vec::<Row>::new());
+    let folder = tempfile::tempdir().expect("a folder");
+    let (run, _) = left(&text(both, "EnableBufferStats = true"), folder.path());
+    let rows = table(folder.path(), "net-buff-stats");
+    let names = ["RX_TC0_BUFFER", "RX_TC1_BUFFER", "TX_TC0_BUFFER", "TX_TC1_BUFFER"];
+    assert_eq!(rows.len() as u64, 2 * 4 * ((run.world.clock - 1) / 500 + 1));
+    let series = table(folder.path(), "net-buff-series");
+    for (nic, settings) in run.world.settings.nics.iter().enumerate() {
+        let sizes = [&settings.buffers.ingress[..2], &settings.buffers.egress[..2]].concat();
+        for (name, size) in names.iter().zip(sizes) {
+            let of = |rows: &[Row]| -> Vec<Row> {
+                let mine = |r: &&Row| r["nic"] == settings.name && r["buffer"] == **name;
+                rows.iter().filter(mine).cloned().collect()
+            };
+            let changes = of(&series);
+            assert!(changes.iter().all(|r| number(r, "buffer_max_size_B") == size));
+            assert!(changes.windows(2).all(|w| w[0]["occupancy_B"] != w[1]["occupancy_B"]));
+            assert!(changes.len() > 4, "NIC {nic}: {name} changes");
+            assert_eq!(changes[changes.len() - 1]["occupancy_B"], "0");
+            // The samples are what the series says of their clocks.
+            for row in of(&rows) {
+                let at = number(&row, "time_ns");
+                let told = changes.iter().rev().find(|c| number(c, "time_ns") <= at);
+                assert_eq!(told.expect("from the start on")["occupancy_B"], row["occupancy_B"]);
+            }
+        }
+    }
+}
+
+/// A row for each packet at both ends; SACKs name what drew them and what they list.
+#[test]
+fn the_monitor_has_a_row_for_each_packet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, counts) = left(&text("", "EnableMonitor = true"), folder.path());
+    let rows = table(folder.path(), "mrc-monitor");
+    let of = |nic: &str, direction: &str, kind: &str| -> Vec<&Row> {
+        let mine = |r: &&Row| {
+            r["nic"] == nic
+                && r["direction"] == direction
+                && (kind.is_empty() || r["packet_type"] == kind)
+        };
+        rows.iter().filter(mine).collect()
+    };
+    assert_eq!(of("a", "tx", "").len() as u64, counts[0].sent.values().sum::<u64>());
+    assert_eq!(of("a", "rx", "").len() as u64, counts[0].frames_arrived);
+    let data = of("a", "tx", "data");
+    assert_eq!(data.len(), 20);
+    assert!(data.iter().all(|r| r["tx_count"] == "1" && r["dscp"] == "trimmable"));
+    let asked: Vec<_> = data.iter().filter(|r| r["ar_bit"] == "1").map(|r| &r["bth_psn"]).collect();
+    assert_eq!(asked, ["9", "9"], "the last packets (PKT-5)");
+    let drawn: Vec<_> = of("a", "rx", "SACK").iter().map(|r| number(r, "sack_psn")).collect();
+    assert_eq!(drawn.len(), 20, "one for each full packet (SACK-1)");
+    assert!((0..10).all(|psn| drawn.iter().filter(|d| **d == psn).count() == 2), "{drawn:?}");
+    assert!(of("a", "rx", "SACK").iter().all(|r| r["sack_list"].is_empty()), "nothing is held");
+    let pauses = of("a", "rx", "pause");
+    assert_eq!((pauses.len(), pauses[0]["bth_psn"].as_str()), (3, ""));
+}
+
+/// PCI-3: transfers, bytes and busy time of both directions of the link.
+#[test]
+fn pci_3_the_link_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    left(&text("", ""), folder.path());
+    let rows = table(folder.path(), "pcie-stats");
+    let b = |direction: &str| {
+        rows.iter().find(|r| r["nic"] == "b" && r["direction"] == direction).expect("a row")
+    };
+    // NIC b reads two messages of 5,000 B in two reads each, and writes 2 × 10 × 8 transfers.
+    let up = b("nic_to_host");
+    assert_eq!(number(up, "payload_B"), 81_920);
+    assert_eq!(number(up, "transfers"), 160 + 4);
+    assert_eq!(number(up, "link_B"), 81_920 + 160 * 34 + 4 * 98);
+    assert_eq!(number(up, "busy_ns"), number(up, "link_B") * 8_000 / 504_320);
+    assert_eq!((number(up, "tx_header_buffer_B"), number(up, "tx_data_buffer_B")), (0, 0));
+    let down = b("host_to_nic");
+    assert!(number(down, "payload_B") > 10_000 && number(down, "transfers") > 20);
+}
