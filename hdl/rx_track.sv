@@ -248,6 +248,9 @@ module rx_track
   // Outputs //
   /////////////
 
+  psn_t passing;  // the next last packet to pass
+  assign passing         = regs_q.pass_psn + psn_t'(lowest(regs_q.lasts));
+
   assign in_ready_o      = regs_q.state == Judge && !regs_q.answer_valid;
   assign peer_we_o       = regs_q.peer_we;
   assign peer_waddr_o    = regs_q.peer_waddr;
@@ -295,9 +298,6 @@ module rx_track
   assign rel2_bytes_o    = regs_q.rel_bytes;
   assign relt_valid_o    = regs_q.relt_valid;
   assign relt_bytes_o    = regs_q.rel_bytes;
-
-  psn_t passing;  // the next last packet to pass
-  assign passing = regs_q.pass_psn + psn_t'(lowest(regs_q.lasts));
 
   ///////////////
   // Judgement //

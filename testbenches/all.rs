@@ -1,5 +1,8 @@
 //! Every bench, in one program: a line for each block.
 
+// References count PSNs and places without a wrap.
+#![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+
 mod ack_build;
 mod ack_take;
 mod completion;
@@ -7,6 +10,7 @@ mod csr;
 mod doorbell;
 mod egress_arbiter;
 mod ingress_pool;
+mod msn_respond;
 mod mutants;
 mod packet_build;
 mod packet_parse;
@@ -22,6 +26,9 @@ mod qp_drain;
 mod qp_table;
 mod ram_1r1w;
 mod ram_fifo;
+mod rc_pair;
+mod rc_reference;
+mod rc_replay;
 mod replay_store;
 mod retransmit;
 mod rooms;
@@ -35,3 +42,4 @@ mod tlp_parse;
 mod tshark;
 mod tx_scheduler;
 mod window;
+mod wqe_retire;

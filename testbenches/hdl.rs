@@ -18,6 +18,14 @@ pub fn modules(hdl: &Path) -> Vec<String> {
     sources(hdl).into_iter().filter(|n| !is_package(n)).collect()
 }
 
+/// Modules that hold instances and wires and no logic.
+pub const TOPS: [&str; 3] = ["nic", "rc_requester", "rc_responder"];
+
+/// Those that are blocks or cells.
+pub fn blocks(hdl: &Path) -> Vec<String> {
+    modules(hdl).into_iter().filter(|m| !TOPS.contains(&m.as_str())).collect()
+}
+
 /// Whether the name is a package's.
 pub fn is_package(name: &str) -> bool {
     name.ends_with("_pkg")

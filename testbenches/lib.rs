@@ -196,6 +196,17 @@ impl Row {
     }
 }
 
+/// ICRC of an IP datagram by its definition: the CRC-32 of 8 bytes of ones and the datagram, with
+/// what routers may change as ones (PKT-1).
+pub fn icrc_of(datagram: &[u8]) -> [u8; 4] {
+    let mut bytes = vec![0xff; 8];
+    bytes.extend(datagram);
+    for at in [1, 8, 10, 11, 26, 27, 32] {
+        bytes[8 + at] = 0xff;
+    }
+    crc32fast::hash(&bytes).to_le_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::Table;
@@ -224,15 +235,4 @@ mod tests {
     fn a_short_row_is_refused() {
         Table::parse("t.txt", "# a | c\n1 |\n");
     }
-}
-
-/// ICRC of an IP datagram by its definition: the CRC-32 of 8 bytes of ones and the datagram, with
-/// what routers may change as ones (PKT-1).
-pub fn icrc_of(datagram: &[u8]) -> [u8; 4] {
-    let mut bytes = vec![0xff; 8];
-    bytes.extend(datagram);
-    for at in [1, 8, 10, 11, 26, 27, 32] {
-        bytes[8 + at] = 0xff;
-    }
-    crc32fast::hash(&bytes).to_le_bytes()
 }

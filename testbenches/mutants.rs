@@ -19,9 +19,29 @@ fn every_row_stands_in_its_file_once() {
         mutant.apply(&text).map_or_else(|e| panic!("failed to {e}"), drop);
     }
     let with_faults: BTreeSet<_> = all.iter().map(|m| m.source.clone()).collect();
-    let modules = hdl::modules(&root.join("hdl")).into_iter().filter(|m| m != "nic");
-    let without: Vec<_> = modules.filter(|m| !with_faults.contains(m)).collect();
+    let blocks = hdl::blocks(&root.join("hdl")).into_iter();
+    let without: Vec<_> = blocks.filter(|m| !with_faults.contains(m)).collect();
     assert!(without.is_empty(), "no fault is planted in {without:?}");
+}
+
+/// Rules whose tests fail under a fault of either twin, each of which a row names.
+const BOTH: [&str; 8] = ["MSN-1", "MSN-2", "MSN-3", "MSN-4", "MSN-5", "MSN-6", "MSN-7", "MSN-8"];
+
+/// `nicstep mutate --model` plants those of the model.
+#[test]
+fn every_row_of_the_model_stands_in_its_file_once() {
+    let root = project_root();
+    let (rtl, model) = (mutants::all(&root), mutants::model::all(&root));
+    let (rtl, model) = (rtl.expect("rows"), model.expect("rows"));
+    for mutant in &model {
+        let text = fs::read_to_string(mutants::model::source(&root, mutant)).expect("a source");
+        mutant.apply(&text).map_or_else(|e| panic!("failed to {e}"), drop);
+    }
+    for rule in BOTH {
+        let names = |m: &Mutant| m.what.starts_with(&format!("{rule}: "));
+        let found = [&rtl, &model].map(|all| all.iter().any(names));
+        assert_eq!(found, [true, true], "{rule}: a fault of the RTL, a fault of the model");
+    }
 }
 
 #[test]

@@ -400,7 +400,7 @@ fn pause_frame_has_its_fcs() -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// PKT-1: a packet whose ICRC another NIC has sent; without ICRCEnable it has none.
+/// PKT-1: a packet whose ICRC another NIC has sent; without `ICRCEnable` it has none.
 #[test]
 fn captured_packet_has_its_icrc() -> Result<(), Mismatch> {
     let mut pair = pair(&Sizes::SMALL, 1);

@@ -256,6 +256,8 @@ impl Bench {
         self.offer(pace);
         let mut yes = || self.rng.percent(ready);
         (self.i.seg_ready, self.i.hand_ready, self.i.drop_ready) = (yes(), yes(), yes());
+        // payload_fetch takes nothing for long, now and then.
+        self.i.seg_ready &= self.pair.clocks() / 100 % 16 != 0;
         (self.i.toss_ready, self.i.flight_ready, self.i.purge_ready) = (yes(), yes(), yes());
         self.i.end_ready = yes();
         let i = self.i;
@@ -281,7 +283,8 @@ impl Bench {
             if free {
                 assert!(close && self.at(qp).purged, "an empty QP is freed");
                 let left = self.fetching.iter().any(|s| s.qp == qp);
-                assert!(!left && !(self.i.seg_valid && self.i.seg.qp == qp), "segments are left");
+                let comes = self.i.seg_valid && self.i.seg.qp == qp;
+                assert!(!left && !comes, "segments are left");
                 self.closes += 1;
             } else {
                 // A close comes before any other reason; an error that is not told is forgotten.
@@ -293,17 +296,14 @@ impl Bench {
             self.ask = Some(Ask { qp, close, free, left: self.rng.between(1, 3) });
         }
         if o.drop_valid && self.i.drop_ready {
-            match self.tossed.take() {
-                Some((seg, left)) => {
-                    assert_eq!((o.drop_qp, left), (seg.qp, [false; 3]), "given back before");
-                }
-                None => {
-                    let posting = self.i.post_sched_valid || self.i.post_done_valid;
-                    assert!(self.at(o.drop_qp).dead, "a drop needs a mark");
-                    // A post that began before the mark is over.
-                    assert!(!(posting && self.i.post_qp == o.drop_qp), "a post comes behind it");
-                    self.at(o.drop_qp).dropped = true;
-                }
+            if let Some((seg, left)) = self.tossed.take() {
+                assert_eq!((o.drop_qp, left), (seg.qp, [false; 3]), "given back before");
+            } else {
+                let posting = self.i.post_sched_valid || self.i.post_done_valid;
+                assert!(self.at(o.drop_qp).dead, "a drop needs a mark");
+                // A post that began before the mark is over.
+                assert!(!(posting && self.i.post_qp == o.drop_qp), "a post comes behind it");
+                self.at(o.drop_qp).dropped = true;
             }
             assert_eq!(o.drop_group, Self::group(o.drop_qp));
         }
@@ -386,7 +386,7 @@ fn qp_6_random_ends_agree() -> Result<(), Mismatch> {
             bench.clock(pace, ready)?;
         }
         let counts = (bench.errors, bench.closes, bench.tosses, bench.broken);
-        assert!(bench.errors > 100 && bench.closes > 100, "{counts:?}");
+        assert!(bench.errors > 50 && bench.closes > 100, "{counts:?}");
         assert!(bench.tosses > 500 && bench.broken > 100, "{counts:?}");
     }
     reached.check();

@@ -464,7 +464,8 @@ impl World {
             self.i.end_close = self.rng.percent(30);
             self.i.end_free = side.open && side.dead && !closes && !dones && self.rng.percent(90);
         }
-        if !self.i.qp_valid && !(self.i.end_valid && self.i.end_free) && self.rng.percent(60) {
+        let frees = self.i.end_valid && self.i.end_free;
+        if !self.i.qp_valid && !frees && self.rng.percent(60) {
             self.i.qp_valid = true;
             self.i.qp_op = match self.rng.below(100) {
                 n if n < opens => OPEN,
@@ -570,7 +571,6 @@ fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
     for what in ["found", "not found", "full", "reused", "wrapped", "group", "post refused"]
         .into_iter()
         .chain(["close of none refused", "drained", "freed", "marked", "not marked", "failed"])
-        .into_iter()
         .chain(["closed", "pressed"])
     {
         assert!(world.plain.counts.get(what).is_some_and(|n| *n > 3), "{what} is rare: {seed}");

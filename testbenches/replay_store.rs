@@ -196,6 +196,7 @@ impl Bench {
         self.without = 0;
     }
 
+    #[allow(clippy::too_many_lines)] // one port after another
     fn offer(&mut self, pace: Pace) {
         let rng = &mut self.rng;
         self.i.slot_ready = rng.percent(pace.take);

@@ -277,7 +277,8 @@ impl Bench {
         let qp = self.qp();
         let psn = *self.next.entry(qp).or_insert(Psn(5));
         let oldest = self.packets.iter().filter(|p| p.rec.qp == qp).map(|p| p.rec.psn);
-        let room = oldest.map(|o| psn.ahead_of(o)).max().unwrap_or(0) < self.sizes.psns as i32 - 1;
+        let most = self.sizes.psns.cast_signed() - 1;
+        let room = oldest.map(|o| psn.ahead_of(o)).max().unwrap_or(0) < most;
         // Few packets, so that each is lost often.
         if self.free.is_empty() || !room || self.packets.len() > 12 {
             return;
@@ -606,7 +607,8 @@ impl Bench {
 
     /// TMR-1: timers start two clocks after the end of serialisation comes.
     fn timers(&mut self, now: u64) -> Option<(u16, u64, u64, u8)> {
-        let (_, slot, start, at) = self.starting.pop_front_if(|(due, ..)| *due == now)?;
+        let (_, slot, start, at) = *self.starting.front().filter(|(due, ..)| *due == now)?;
+        self.starting.pop_front();
         let case = self.case;
         let p = self.packets.iter_mut().find(|p| p.slot == slot).expect("not retired meanwhile");
         p.place = Place::Wire;
@@ -618,8 +620,26 @@ impl Bench {
         Some((slot, start, span, p.generation))
     }
 
+    /// TMR-4: a packet whose timer runs has timed out as often as a budget allows, or once less,
+    /// without all the clocks that it takes.
+    fn age(&mut self) {
+        let limit = self.case.limit();
+        let fresh = self.dut.pair.regs().fresh.clone();
+        let may = |p: &&mut Packet| p.place == Place::Wire && !fresh[usize::from(p.slot)];
+        let Some(p) = self.packets.iter_mut().find(may) else { return };
+        p.timeouts = limit - u32::from(limit > 0 && self.rng.percent(30));
+        for memory in [&mut self.dut.tims, &mut self.dut.tim] {
+            let mut timer = *memory.peek(usize::from(p.slot));
+            timer.timeouts = p.timeouts as u8;
+            memory.poke(usize::from(p.slot), timer);
+        }
+    }
+
     fn clock(&mut self) -> Result<(), Mismatch> {
         let now = self.dut.pair.clocks();
+        if now % 128 == 0 && self.dut.pair.regs().state == State::Idle {
+            self.age();
+        }
         self.offer();
         self.partners(now);
         let starts = self.timers(now);

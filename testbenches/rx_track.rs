@@ -88,7 +88,7 @@ impl Connection {
         let Some((&base, _)) = above.or_else(|| self.held.iter().next()) else { return (1, 0) };
         self.walk = base + 64;
         let bits = self.held.range(base..base + 64).map(|(n, _)| 1 << (n - base)).sum();
-        ((base - (self.next - 1)) as u16, bits)
+        ((base - (self.next - 1)).cast_unsigned() as u16, bits)
     }
 }
 
@@ -353,7 +353,7 @@ impl Maps {
             let mut all: Vec<u32> = held.keys().map(|n| above(*n)).collect();
             all.sort_unstable();
             let walk = o.map_walk.ahead_of(o.map_low);
-            let base = all.iter().find(|n| **n as i32 >= walk).or(all.first()).copied();
+            let base = all.iter().find(|n| n.cast_signed() >= walk).or(all.first()).copied();
             let base = base.expect("a report of what is held");
             rsp.map_rsp_psn = o.map_low.plus(base);
             let bits = all.iter().filter(|n| (base..base + 64).contains(*n));

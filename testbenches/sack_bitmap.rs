@@ -8,6 +8,23 @@ use rtl_model::sack_bitmap::{Inputs, Marks, Op, Outputs, Regs};
 use rtl_model::types::Psn;
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
+/// Requests, those that fill the ring more often.
+const OPS: [Op; 13] = [
+    Op::Set,
+    Op::Set,
+    Op::Hold,
+    Op::Test,
+    Op::Top,
+    Op::Block,
+    Op::Report,
+    Op::Set,
+    Op::Hold,
+    Op::Clear,
+    Op::Next,
+    Op::Take,
+    Op::Advance,
+];
+
 /// Where windows start: around the wrap of PSNs, half the number space, and words of the ring.
 const LOWS: [i64; 14] = [
     0, 1, 63, 64, 0x3ff, 0x400, 0x7f_ffc0, 0x7f_ffff, 0x80_0000, 0xff_fc00, 0xff_ffbf, 0xff_ffc0,
@@ -129,7 +146,7 @@ impl Record {
                     break;
                 }
             }
-            part.far = (at - psn) as u16;
+            part.far = (at - psn).cast_unsigned() as u16;
             part.hit = Some(at > psn);
             // It looks into the next word of the ring where that holds any bit.
             let word = |n: i64| n.rem_euclid(psns) / 64;
@@ -314,7 +331,7 @@ fn across_words_and_both_wraps() -> Result<(), Mismatch> {
     for row in Table::read("sack_bitmap/across_both_wraps.txt") {
         // The oracle's numbers do not wrap: what is below half the space comes after the wrap.
         let at = |name: &str| {
-            let n = row.hex(name) as i64;
+            let n = row.hex(name).cast_signed();
             if n < 0x80_0000 { n + 0x100_0000 } else { n }
         };
         let mut r = request(op(row.text("op")), at("psn"), at("end"), at("low"), at("walk"));
@@ -374,7 +391,7 @@ fn reports_walk_and_wrap() -> Result<(), Mismatch> {
         bases.push(base - low);
         for n in 0..64 {
             if all[0].bits >> n & 1 == 1 {
-                listed[(base - low) as usize + n] = true;
+                listed[(base - low).cast_unsigned() as usize + n] = true;
             }
         }
         if bases.len() == 16 {
@@ -459,21 +476,6 @@ impl Traffic {
             2 => low + 0x80_0000,
             _ => psn,
         };
-        const OPS: [Op; 13] = [
-            Op::Set,
-            Op::Set,
-            Op::Hold,
-            Op::Test,
-            Op::Top,
-            Op::Block,
-            Op::Report,
-            Op::Set,
-            Op::Hold,
-            Op::Clear,
-            Op::Next,
-            Op::Take,
-            Op::Advance,
-        ];
         let mut op = self.rng.pick(if self.fill { &OPS[..7] } else { &OPS });
         if !self.wiped[at] || !self.fill && self.rng.percent(1) {
             op = Op::Wipe;

@@ -451,8 +451,8 @@ impl Bench {
         }
         let qp = self.rng.pick(&open);
         // Not while a post may open the slot anew, nor while a packet of it is offered.
-        let asked = self.asking.is_some_and(|(of, _)| of == qp);
-        if self.i.post_valid && self.i.post_qp == qp || asked {
+        let asking = self.asking.is_some_and(|(of, _)| of == qp);
+        if self.i.post_valid && self.i.post_qp == qp || asking {
             return;
         }
         let packets = self.unacked.entry(qp).or_default();
@@ -649,6 +649,7 @@ impl Bench {
     }
 
     /// One clock with what is offered, checked against the reference.
+    #[allow(clippy::too_many_lines)] // one port after another
     fn clock(&mut self, all: bool) -> Result<(), Mismatch> {
         self.drive(all);
         let now = self.dut.pair.clocks();

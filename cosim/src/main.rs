@@ -47,6 +47,9 @@ enum Command {
     Run(RunArgs),
     /// Plant each fault of fixtures/mutants/ in a copy of hdl/; its bench must find it.
     Mutate(MutateArgs),
+    /// Run with drawn settings for a long time, and say what was met.
+    #[command(subcommand)]
+    Soak(cosim::soak::Unit),
 }
 
 #[derive(Args)]
@@ -57,6 +60,9 @@ struct MutateArgs {
     /// How many to run at a time.
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
+    /// Those of `fixtures/mutants_model`/ instead, in a copy of rtl-model/, one at a time.
+    #[arg(long)]
+    model: bool,
 }
 
 #[derive(Args)]
@@ -102,6 +108,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run_command(&args),
         Command::Mutate(args) => mutate(&args),
+        Command::Soak(unit) => soak(&unit),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -145,8 +152,8 @@ impl RunArgs {
     }
 
     /// The command that does the same again.
-    fn again(&self, settings: &Settings) -> String {
-        let mut text = format!("nicstep run {} --seed {}", self.scenario.display(), settings.seed);
+    fn again(&self, seed: u64) -> String {
+        let mut text = format!("nicstep run {} --seed {seed}", self.scenario.display());
         if let Some(hdl) = &self.hdl {
             let _ = write!(text, " --hdl {}", hdl.display());
         }
@@ -177,7 +184,46 @@ fn tools(e: CheckError) -> Failure {
     (code, format!("failed to {e}"))
 }
 
+fn soak(unit: &cosim::soak::Unit) -> Result<(), Failure> {
+    let soaked = cosim::soak::soak(unit).map_err(tools)?;
+    print!("{}", soaked.text);
+    soaked.wrong.map_or(Ok(()), |wrong| Err((code::MISMATCH, wrong)))
+}
+
+/// A scenario of the reliable connection.
+fn run_rc(args: &RunArgs) -> Result<(), Failure> {
+    use cosim::rc::{record, run, scenario, summary};
+    let mut settings = scenario::read(&args.scenario).map_err(|e| (code::INPUT, e.to_string()))?;
+    settings.seed = args.seed.unwrap_or(settings.seed);
+    let (mode, out) = (args.mode(), args.out.as_deref());
+    let file = |e: std::io::Error| (code::INPUT, format!("failed to write records: {e}"));
+    let mut recorder = record::Recorder::new(out).map_err(file)?;
+    let run = run::run(&settings, mode, &args.choice(), &mut recorder).map_err(tools)?;
+    let name = args.scenario.display().to_string();
+    let result = run::RunResult::new(&name, mode, &run, &mut recorder);
+    recorder.finish(out, &result).map_err(file)?;
+    print!("{}", summary::summary(&result, &run));
+    let again = format!("To see it again: {}", args.again(settings.seed));
+    match &run.outcome {
+        run::Outcome::Finished | run::Outcome::Failed => Ok(()),
+        run::Outcome::Limit(waits) => {
+            let text = format!("the limit of {} clocks came first; waiting:\n  ", settings.limit);
+            Err((code::LIMIT, text + &waits.join("\n  ")))
+        }
+        run::Outcome::Broken(what) => Err((code::MISMATCH, what.join("\n"))),
+        run::Outcome::Mismatch(m) => {
+            Err((code::MISMATCH, format!("{}{again}", summary::headline(&settings, m))))
+        }
+        run::Outcome::Assertion(text) => {
+            Err((code::MISMATCH, format!("failed to {text}\n{again}")))
+        }
+    }
+}
+
 fn run_command(args: &RunArgs) -> Result<(), Failure> {
+    if cosim::rc::scenario::is_rc(&args.scenario) {
+        return run_rc(args);
+    }
     let settings = settings(args)?;
     let mode = args.mode();
     let world = cosim::world::World::new(&settings);
@@ -200,20 +246,26 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
         _ => (code::TOOLS, format!("failed to {e}")),
     };
     let root = verilated::project_root();
-    let mut faults = mutants::all(&root).map_err(failed)?;
+    let all = if args.model { mutants::model::all(&root) } else { mutants::all(&root) };
+    let mut faults = all.map_err(failed)?;
     faults.retain(|m| args.block.as_ref().is_none_or(|b| *b == m.source || *b == m.bench));
     let mut files: Vec<_> = faults.iter().map(|m| (m.source.clone(), m.bench.clone())).collect();
     files.dedup();
-    faults.extend(files.iter().map(|(source, bench)| Mutant::comment(source, bench)));
+    if !args.model {
+        faults.extend(files.iter().map(|(source, bench)| Mutant::comment(source, bench)));
+    }
     if faults.is_empty() {
         let name = args.block.as_deref().unwrap_or_default();
         return Err((code::INPUT, format!("fixtures/mutants/ has nothing of {name}")));
     }
-    let program = mutants::benches(&root).map_err(failed)?;
     let bar = indicatif::ProgressBar::new(faults.len() as u64);
-    let hdl = RtlChoice::default().hdl;
-    let verdicts =
-        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64));
+    let verdicts = if args.model {
+        mutants::model::run_all(&faults, &root, |n| bar.set_position(n as u64))
+    } else {
+        let program = mutants::benches(&root).map_err(failed)?;
+        let hdl = RtlChoice::default().hdl;
+        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64))
+    };
     bar.finish_and_clear();
     let verdicts = verdicts.map_err(failed)?;
     print!("{}", mutants::table(&faults, &verdicts));
@@ -229,7 +281,7 @@ fn judge(
     run: &Run,
     out: Option<&Path>,
 ) -> Result<(), Failure> {
-    let again = args.again(settings);
+    let again = args.again(settings.seed);
     match &run.outcome {
         Outcome::Finished if run.world.driver.corrupted.is_empty() => Ok(()),
         Outcome::Finished => {

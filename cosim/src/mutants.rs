@@ -3,6 +3,9 @@
 //! `fixtures/mutants/X.txt` holds the faults of `hdl/X.sv`. Its first line names the bench that
 //! finds them (`… the bench of Y …`); a row is `what | find => replace`: the text between ` | ` and
 //! ` => ` stands in the file once and is replaced by the text behind, up to the line's end.
+//! `fixtures/mutants_model/X.txt` holds those of the model, for `model`.
+
+pub mod model;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
@@ -62,14 +65,27 @@ pub struct Mutant {
     find: String,
     replace: String,
     line: usize,
+    /// Below `fixtures/`.
+    folder: &'static str,
 }
+
+/// The folder with the faults of the RTL.
+const RTL: &str = "mutants";
 
 impl Mutant {
     /// An edit that changes nothing but comments, in the file of that name.
     pub fn comment(source: &str, bench: &str) -> Self {
         let what = "a comment changes: nothing to find".to_owned();
         let (source, bench) = (source.to_owned(), bench.to_owned());
-        Self { source, bench, what, find: String::new(), replace: String::new(), line: 0 }
+        Self {
+            source,
+            bench,
+            what,
+            find: String::new(),
+            replace: String::new(),
+            line: 0,
+            folder: RTL,
+        }
     }
 
     /// True for an edit of comments alone.
@@ -78,7 +94,7 @@ impl Mutant {
     }
 
     fn error(&self, what: impl Into<String>) -> MutantError {
-        let file = format!("fixtures/mutants/{}.txt", self.source);
+        let file = format!("fixtures/{}/{}.txt", self.folder, self.source);
         MutantError::Row { file, line: self.line, what: what.into() }
     }
 
@@ -118,8 +134,12 @@ impl Mutant {
 /// # Errors
 /// When a row is none.
 pub fn parse(source: &str, text: &str) -> Result<Vec<Mutant>, MutantError> {
+    parse_in(RTL, source, text)
+}
+
+fn parse_in(folder: &'static str, source: &str, text: &str) -> Result<Vec<Mutant>, MutantError> {
     let wrong = |line: usize, what: &str| {
-        let file = format!("fixtures/mutants/{source}.txt");
+        let file = format!("fixtures/{folder}/{source}.txt");
         Err(MutantError::Row { file, line, what: what.to_owned() })
     };
     let bench = text.lines().next().and_then(|l| l.split_once("the bench of "));
@@ -145,6 +165,7 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Mutant>, MutantError> {
             find: find.to_owned(),
             replace: replace.to_owned(),
             line: n + 1,
+            folder,
         });
     }
     Ok(mutants)
@@ -155,14 +176,18 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Mutant>, MutantError> {
 /// # Errors
 /// When a file cannot be read or a row is none.
 pub fn all(root: &Path) -> Result<Vec<Mutant>, MutantError> {
-    let folder = root.join("fixtures/mutants");
+    all_in(RTL, root)
+}
+
+fn all_in(name: &'static str, root: &Path) -> Result<Vec<Mutant>, MutantError> {
+    let folder = root.join("fixtures").join(name);
     let files = fs::read_dir(&folder).map_err(at(&folder))?.flatten();
     let mut paths: Vec<_> = files.map(|f| f.path()).collect();
     paths.sort();
     let mut mutants = Vec::new();
     for path in paths {
         let source = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        mutants.extend(parse(&source, &fs::read_to_string(&path).map_err(at(&path))?)?);
+        mutants.extend(parse_in(name, &source, &fs::read_to_string(&path).map_err(at(&path))?)?);
     }
     Ok(mutants)
 }
@@ -193,9 +218,20 @@ pub enum Verdict {
 /// When a thread that watches the program does.
 pub fn run(mutant: &Mutant, hdl: &Path, program: &Path) -> Result<Verdict, MutantError> {
     let copy = mutant.plant(hdl)?;
+    bench(mutant, copy.path(), hdl, program)
+}
+
+/// Runs a mutant's bench on the RTL of a folder, in the project of another one.
+fn bench(
+    mutant: &Mutant,
+    hdl: &Path,
+    at_home: &Path,
+    program: &Path,
+) -> Result<Verdict, MutantError> {
     let mut child = Command::new(program)
         .args([&format!("{}::", mutant.bench), "--nocapture", "--test-threads=1"])
-        .env("NICSTEP_HDL", copy.path())
+        .current_dir(at_home)
+        .env("NICSTEP_HDL", hdl)
         .env("RUST_BACKTRACE", "0")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -308,6 +308,16 @@ impl Source {
     /// # Errors
     /// When it cannot be read, is not TOML, or has an unknown key or a value of the wrong kind.
     pub fn read(path: &Path) -> Result<(Self, File), ScenarioError> {
+        Self::read_as(path)
+    }
+
+    /// The same for a file of another shape.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn read_as<F: serde::de::DeserializeOwned>(
+        path: &Path,
+    ) -> Result<(Self, F), ScenarioError> {
         let file = path.display().to_string();
         let text = fs::read_to_string(path).map_err(|e| ScenarioError {
             file: file.clone(),
@@ -316,7 +326,7 @@ impl Source {
             what: format!("cannot be read: {e}"),
             rule: None,
         })?;
-        Self::parse(file, text)
+        Self::parse_as(file, text)
     }
 
     /// Parses a text; `file` stands in errors.
@@ -324,6 +334,17 @@ impl Source {
     /// # Errors
     /// As `read`.
     pub fn parse(file: String, text: String) -> Result<(Self, File), ScenarioError> {
+        Self::parse_as(file, text)
+    }
+
+    /// The same for a text of another shape.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn parse_as<F: serde::de::DeserializeOwned>(
+        file: String,
+        text: String,
+    ) -> Result<(Self, F), ScenarioError> {
         let source = Self { file, text };
         match toml::from_str(&source.text) {
             Ok(parsed) => Ok((source, parsed)),

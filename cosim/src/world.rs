@@ -370,7 +370,7 @@ impl Node {
         frames: bool,
     ) -> Option<(u32, Vec<u8>)> {
         let i = &mut self.inputs;
-        i.tick = clock > 0 && clock % CLOCKS_PER_US == 0;
+        i.tick = clock > 0 && clock.is_multiple_of(CLOCKS_PER_US);
         i.now = clock & END;
         let beat = self.host.beat(clock);
         i.rx_valid = beat.is_some();

@@ -4,6 +4,7 @@
 mod elaborated;
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use cosim::check::{Checked, RtlChoice, Stop, build_nic};
 use cosim::event::Nowhere;
@@ -96,9 +97,9 @@ fn a_difference_inside_a_group_has_its_clock() {
         let stop = |all_at_once: bool| {
             let mut again = Checked::resume(world.clone(), &built).expect("resumes");
             let rtl = &mut again.rtl[1].rtl;
-            let ring = rtl.layout().memory("u_ingress_ring").expect("a memory");
-            let flipped: Vec<_> = rtl.read_memory(ring).iter().map(|word| !word).collect();
-            rtl.load_memory(ring, &flipped).expect("fits");
+            let ingress = rtl.layout().memory("u_ingress_ring").expect("a memory");
+            let flipped: Vec<_> = rtl.read_memory(ingress).iter().map(|word| !word).collect();
+            rtl.load_memory(ingress, &flipped).expect("fits");
             let stopped = if all_at_once {
                 again.run(5_000, &mut Nowhere, |_| ())
             } else {
@@ -242,8 +243,12 @@ fn at<'a>(list: &'a Value, addr: &Value) -> &'a Value {
 
 impl Tree {
     fn new() -> Self {
-        let small = Sizes::SMALL.parameters().map(|(name, value)| format!("-G{name}={value}"));
-        Self { root: tree(&small.into_iter().collect::<Vec<_>>()) }
+        let nic = fs::read_to_string(RtlChoice::default().hdl.join("nic.sv")).expect("the NIC");
+        let declared = |name: &str| nic.contains(&format!("parameter int unsigned {name}"));
+        let mut small: Vec<_> = Sizes::SMALL.parameters().into_iter().collect();
+        small.retain(|(name, _)| declared(name));
+        let given = small.iter().map(|(name, value)| format!("-G{name}={value}"));
+        Self { root: tree(&given.collect::<Vec<_>>()) }
     }
 
     /// Bits of a type, arrays and structs of any kind with all they hold.

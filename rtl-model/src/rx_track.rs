@@ -872,7 +872,7 @@ impl Regs {
     fn reply(&self, i: &Inputs, side: &Side, own: Qpn) -> Answer {
         let p = &i.r#in;
         let probe = p.kind == Kind::Probe;
-        let size = (p.len + u16::from(i.cfg_wire_overhead)) & 0x3fff;
+        let wire = (p.len + u16::from(i.cfg_wire_overhead)) & 0x3fff;
         Answer {
             probe,
             dst_ip: p.src_ip,
@@ -884,7 +884,7 @@ impl Regs {
             entropy: p.sport,
             ce: p.ce && !probe,
             rtx: p.rtx,
-            size: if probe { header::PROBE_BYTES } else { size },
+            size: if probe { header::PROBE_BYTES } else { wire },
             ..Answer::default()
         }
     }
@@ -906,7 +906,7 @@ impl Regs {
         if self.map_op != Op::Set {
             let cum = self.side.expected.minus(1);
             side.walk = i.map_rsp_psn.plus(64);
-            answer.sack_offset = i.map_rsp_psn.ahead_of(cum) as u16;
+            answer.sack_offset = i.map_rsp_psn.ahead_of(cum).cast_unsigned() as u16;
             answer.bitmap = i.map_rsp_bits;
         }
         self.end(side, answer, true);

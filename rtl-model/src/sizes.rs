@@ -22,6 +22,12 @@ pub struct Sizes {
     pub ingress_words: u32,
     /// Frames an egress class can queue. Up to 1,024.
     pub frames: u32,
+    /// Work requests posted and not complete on a reliable connection. Up to 64.
+    pub wqes: u32,
+    /// Packets in a reliable connection's replay store. Up to 256.
+    pub packets: u32,
+    /// READs and ATOMICs that a reliable connection's responder has records of. 2 to 16.
+    pub reads: u32,
 }
 
 impl Sizes {
@@ -35,6 +41,9 @@ impl Sizes {
         dests: 64,
         ingress_words: 65_536,
         frames: 1024,
+        wqes: 64,
+        packets: 256,
+        reads: 16,
     };
 
     /// The build in which every wrap and every full condition is reached in seconds.
@@ -47,10 +56,13 @@ impl Sizes {
         dests: 4,
         ingress_words: 1024,
         frames: 16,
+        wqes: 16,
+        packets: 16,
+        reads: 4,
     };
 
     /// The parameters of a module of this build, by their names in the RTL.
-    pub fn parameters(&self) -> [(&'static str, u32); 8] {
+    pub fn parameters(&self) -> [(&'static str, u32); 11] {
         [
             ("QPS", self.qps),
             ("PSNS", self.psns),
@@ -60,6 +72,9 @@ impl Sizes {
             ("DESTS", self.dests),
             ("INGRESS_WORDS", self.ingress_words),
             ("FRAMES", self.frames),
+            ("WQES", self.wqes),
+            ("PACKETS", self.packets),
+            ("READS", self.reads),
         ]
     }
 }

@@ -79,7 +79,7 @@ impl Records {
         if let Some(monitor) = self.monitor.as_mut().filter(|_| settings.records.monitor) {
             match event {
                 Event::Sent { bytes, .. } => {
-                    monitor.sent(clock, (nic, &settings.name), bytes, None)
+                    monitor.sent(clock, (nic, &settings.name), bytes, None);
                 }
                 Event::Arrived { bytes, .. } => monitor.arrived(clock, &settings.name, bytes),
                 _ => {}

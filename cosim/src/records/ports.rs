@@ -128,8 +128,8 @@ impl Counts {
             self.pauses[1 + class][at + xon] += 1;
             seen[xon] = true;
         }
-        for xon in 0..2 {
-            self.pauses[0][at + xon] += u64::from(seen[xon]);
+        for (count, seen) in self.pauses[0][at..].iter_mut().zip(seen) {
+            *count += u64::from(seen);
         }
     }
 }

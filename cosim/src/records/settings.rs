@@ -68,6 +68,9 @@ impl Check<'_> {
     }
 
     /// `[SimulationParameters]`.
+    ///
+    /// # Errors
+    /// At an interval that is not a whole number of clocks, or none.
     pub fn parameters(&self, p: &Parameters) -> Result<IntervalSettings, ScenarioError> {
         let buffers_every = p.network_buffer_stats_reporting_interval.as_ref();
         Ok(IntervalSettings {

@@ -48,9 +48,9 @@ counters! {
     QpClosed "qp_closed" "sides of QPs closed",
     QpError "qp_error" "QPs that came into error",
     Posted "messages_posted" "messages posted",
-    SendComplete "send_complete" "SEND_COMPLETE",
-    WqeComplete "wqe_complete" "WQE_COMPLETE",
-    RecvComplete "recv_complete" "RECV_COMPLETE",
+    SendComplete "send_complete" "completions `SEND_COMPLETE`",
+    WqeComplete "wqe_complete" "completions `WQE_COMPLETE`",
+    RecvComplete "recv_complete" "completions `RECV_COMPLETE`",
 }
 
 /// What an event adds, and to which counters.

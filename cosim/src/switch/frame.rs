@@ -107,7 +107,7 @@ impl Seen {
     pub fn of(frame: &[u8]) -> Self {
         let kind = Kind::of(frame);
         let number = |at: usize| {
-            frame.get(at..at + 4).map(|b| u32::from_be_bytes(b.try_into().expect("four bytes")))
+            frame.get(at..).and_then(|rest| rest.first_chunk()).map(|b| u32::from_be_bytes(*b))
         };
         let stamped = frame.get(50).is_some_and(|flags| flags & 0x10 != 0);
         let reth = usize::from(BASE_BYTES) + METH_BYTES + if stamped { TSETH_BYTES } else { 0 };
@@ -210,7 +210,7 @@ mod tests {
             opcode: OP_ONLY,
             qpn: Qpn(0x10203),
             rtx,
-            psn: Psn(0xabcdef),
+            psn: Psn(0x00ab_cdef),
             src_ip: 0x0a00_0001,
             dst_ip: 0x0a00_0002,
             ..Base::default()

@@ -144,6 +144,9 @@ const RULE: &str = "the scenario's switch";
 
 impl Check<'_> {
     /// All `[[switch]]` tables.
+    ///
+    /// # Errors
+    /// At the first key that cannot work.
     pub fn switch(
         &self,
         tables: &[Spanned<Table>],
@@ -304,6 +307,9 @@ impl Check<'_> {
     }
 
     /// A NIC's port at the switch; rate 0 where the file gives none.
+    ///
+    /// # Errors
+    /// At a rate that no link runs at.
     pub fn downlink(
         &self,
         own: &DownlinkTable,

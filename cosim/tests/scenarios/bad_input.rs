@@ -310,7 +310,8 @@ fn frame_reason(f: &[u8], own: [u8; 4], peers: &[[u8; 4]]) -> Option<&'static st
     // What follows hangs on the QPs; these scenarios open none of such numbers.
     match (number(&f[47..49]), data) {
         (_, true) if !peers.iter().any(|p| f[26..30] == *p) => Some("Peer"),
-        (0xffff, _) => Some("Qp"),
+        // Also the NACK that a packet of 0x7fff draws: it comes to a NIC that has not sent that.
+        (0xffff, _) | (0x7fff, false) => Some("Qp"),
         (0x7fff, true) if f[50] & 0x40 != 0 => Some("Psn"),
         _ => None,
     }

@@ -65,7 +65,7 @@ fn rx_7_shuffled_and_duplicated() {
     }
 }
 
-/// RX-8: several messages wait behind one packet; its arrival completes them, one RECV_COMPLETE a
+/// RX-8: several messages wait behind one packet; its arrival completes them, one `RECV_COMPLETE` a
 /// clock, in order.
 #[test]
 fn rx_8_one_packet_completes_several_messages() {
@@ -110,8 +110,8 @@ fn sack_3_lists_what_is_held() {
     assert!(known.len() as u64 + 64 >= last && known.iter().all(|p| *p <= last));
 }
 
-/// RX-4, RX-5, NAK-1: a trimmed packet is NACKed with its code and delivers nothing, if the
-/// receiver has TrimmingEnabled.
+/// RX-4, RX-5, NAK-1: a trimmed packet is `NACKed` with its code and delivers nothing, if the
+/// receiver has `TrimmingEnabled`.
 #[test]
 fn rx_5_trimmed_packets_are_refused_by_code() {
     for (action, code) in [("trim", 1), ("trim-last-hop", 2)] {

@@ -126,7 +126,9 @@ fn pkt_3_trimmed_or_dropped_by_codepoint() {
         let rule = format!("[[switch]]\naction = \"{action}\"\nkind = \"data\"\npsn = 2\n");
         let text = scenario(SMALL, &(message("16384B", "") + &rule));
         let frames = arriving(&settings(&text), 1, 4_000);
-        frames.iter().for_each(|f| whole(f));
+        for frame in &frames {
+            whole(frame);
+        }
         let trimmed: Vec<_> = frames.iter().filter(|f| f.len() == 62).collect();
         assert_eq!(trimmed.len(), 1);
         assert_eq!((trimmed[0][15] >> 2, Seen::of(trimmed[0]).psn), (codepoint, 2));
@@ -151,7 +153,9 @@ fn marked_frames_are_whole() {
     let text = scenario(SMALL, &(message("40960B", "") + rule));
     let settings = settings(&text);
     let frames = arriving(&settings, 1, 5_000);
-    frames.iter().for_each(|f| whole(f));
+    for frame in &frames {
+        whole(frame);
+    }
     let marked = frames.iter().filter(|f| f[15] & 3 == 3).count();
     assert!(frames.len() >= 10 && marked == frames.len() / 2, "{marked} of {}", frames.len());
     lockstep(&settings, &mut Nowhere, |_| ());

@@ -1,0 +1,250 @@
+//! The RTL of a unit beside the golden one: every output and register, every clock.
+
+use rtl_model::image::{Field, Image, Writer, image_words};
+use rtl_model::sizes::Sizes;
+use rtl_model::unit::Unit;
+use verilated::{
+    BuildError, Built, Compare, Design, Difference, Kind, Layout, Optimise, Options, Rtl, RtlError,
+    Start, Tool, build,
+};
+
+use crate::check::{CheckError, RtlChoice};
+use crate::report::{History, first_element, hex};
+
+/// Builds the RTL of a unit, or finds it in the cache.
+///
+/// # Errors
+/// When a tool is missing or the RTL does not build.
+pub fn build_unit<U: Unit>(
+    choice: &RtlChoice,
+    sizes: &Sizes,
+    compare: Compare,
+) -> Result<Built, CheckError> {
+    let tool = Tool::find().map_err(BuildError::from)?;
+    let sizes = sizes.parameters().into_iter().map(|(n, v)| (n.to_owned(), u64::from(v)));
+    let design = Design {
+        hdl: choice.hdl.clone(),
+        top: U::TOP.to_owned(),
+        parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
+        options: Options { optimise: Optimise::Run, compare, assertions: choice.assertions },
+    };
+    Ok(build(&tool, &design)?)
+}
+
+/// A difference between a unit's twins.
+#[derive(Clone, Debug)]
+pub struct UnitMismatch {
+    /// The clock.
+    pub clock: u64,
+    /// The unit's top module.
+    pub unit: &'static str,
+    /// The block's instance, such as `u_replay`.
+    pub block: String,
+    /// `register`, `output` or `memory`.
+    pub kind: &'static str,
+    /// The field, with its element.
+    pub field: String,
+    /// The model's value, hexadecimal.
+    pub model: String,
+    /// The RTL's value, hexadecimal.
+    pub rtl: String,
+    /// The unit's ports in the last clocks.
+    pub ports: String,
+}
+
+/// Where an instance lies in the image: first word of its outputs, of its registers.
+type Place = (usize, usize);
+
+/// One unit's RTL.
+pub struct Twin {
+    rtl: Rtl,
+    unit: &'static str,
+    places: Vec<Place>,
+    inside: bool,
+    inputs: Vec<u32>,
+    expected: Vec<u32>,
+    history: History,
+    ports: Vec<u32>,
+}
+
+impl Twin {
+    /// A fresh instance after a reset, its memories and their read registers those of the model.
+    ///
+    /// # Errors
+    /// When the library does not load, or the two sides do not match.
+    pub fn new<U: Unit>(built: &Built, unit: &U, start: Start) -> Result<Self, CheckError> {
+        let layout = built.layout();
+        // With the top alone nothing inside is compared.
+        let inside = layout.instances.iter().skip(1).any(|i| i.regs_compared);
+        let places = if inside { places(layout, unit)? } else { Vec::new() };
+        let top = &layout.instances[0];
+        let mut new = Self {
+            rtl: Rtl::new(built, start)?,
+            unit: U::TOP,
+            places,
+            inside,
+            inputs: vec![0; layout.input_words],
+            expected: vec![0; layout.expected_words],
+            history: History::new(&top.inputs, &top.outputs),
+            ports: vec![0; image_words(&top.outputs)],
+        };
+        new.reset()?;
+        new.load(unit)?;
+        Ok(new)
+    }
+
+    fn reset(&mut self) -> Result<(), RtlError> {
+        let idle = vec![0; self.inputs.len()];
+        self.rtl.reset(true);
+        self.rtl.settle(&idle)?;
+        self.rtl.reset(false);
+        self.rtl.step_bare(&idle)?;
+        self.rtl.reset(true);
+        Ok(())
+    }
+
+    /// Memories start from the model's words; their read registers have no reset.
+    fn load<U: Unit>(&mut self, unit: &U) -> Result<(), CheckError> {
+        let mut failed = Ok(());
+        unit.memories(&mut |name, words| {
+            let Some(index) = self.rtl.layout().memory(name) else { return };
+            if failed.is_ok() {
+                failed = self.rtl.load_memory(index, &words);
+            }
+        });
+        failed?;
+        if !self.inside {
+            return Ok(());
+        }
+        let mut image = self.rtl.read();
+        self.show(unit);
+        for place in &self.rtl.layout().places {
+            let instance = &self.rtl.layout().instances[place.instance];
+            if place.kind == Kind::Register && instance.has_rdata {
+                let words = place.offset..place.offset + instance.regs[place.field].words();
+                image[words.clone()].copy_from_slice(&self.expected[words]);
+            }
+        }
+        Ok(self.rtl.load(&image)?)
+    }
+
+    /// Writes what the RTL must show.
+    fn show<U: Unit>(&mut self, unit: &U) {
+        unit.ports().write(&mut Writer::new(&mut self.expected));
+        let mut places = self.places.iter();
+        if self.inside {
+            let expected = &mut self.expected;
+            unit.instances(&mut |_, outputs, regs| {
+                let (at, regs_at) = *places.next().expect("a place for each instance");
+                outputs.write(&mut Writer::new(&mut expected[at..]));
+                regs.write(&mut Writer::new(&mut expected[regs_at..]));
+            });
+        }
+    }
+
+    /// Compares, and if all are equal gives the rising edge.
+    ///
+    /// # Errors
+    /// When an assertion of the RTL fails.
+    pub fn step<U: Unit>(
+        &mut self,
+        clock: u64,
+        unit: &U,
+        inputs: &U::Inputs,
+    ) -> Result<Option<UnitMismatch>, RtlError> {
+        self.show(unit);
+        inputs.write(&mut Writer::new(&mut self.inputs));
+        let outputs = self.ports.len();
+        self.ports.copy_from_slice(&self.expected[..outputs]);
+        self.history.push(clock, &self.inputs, &self.ports);
+        let found = self.rtl.step(&self.inputs, &self.expected)?;
+        Ok(found.map(|d| self.describe(clock, &d)))
+    }
+
+    fn describe(&self, clock: u64, d: &Difference) -> UnitMismatch {
+        let layout = self.rtl.layout();
+        let field = layout.field(&d.place);
+        let (element, model, rtl) = first_element(field, &d.expected, &d.rtl);
+        let name = element.map_or_else(|| field.name.clone(), |n| format!("{}[{n}]", field.name));
+        UnitMismatch {
+            clock,
+            unit: self.unit,
+            block: last(&layout.instances[d.place.instance].path).to_owned(),
+            kind: if d.place.kind == Kind::Output { "output" } else { "register" },
+            field: name,
+            model: hex(model, field.width),
+            rtl: hex(rtl, field.width),
+            ports: self.history.to_string(),
+        }
+    }
+
+    /// The first word of a memory that differs at the end.
+    pub fn memory_difference<U: Unit>(&self, clock: u64, unit: &U) -> Option<UnitMismatch> {
+        let mut found = None;
+        unit.memories(&mut |name, words| {
+            let Some(index) = self.rtl.layout().memory(name) else { return };
+            let width = self.rtl.layout().memories[index].width;
+            let per = width.div_ceil(32) as usize;
+            let rtl = self.rtl.read_memory(index);
+            let differ = words.chunks(per).zip(rtl.chunks(per)).position(|(a, b)| a != b);
+            let Some(at) = differ.filter(|_| found.is_none()) else { return };
+            let range = at * per..(at + 1) * per;
+            found = Some(UnitMismatch {
+                clock,
+                unit: self.unit,
+                block: name.to_owned(),
+                kind: "memory",
+                field: format!("word {at}"),
+                model: hex(&words[range.clone()], width),
+                rtl: hex(&rtl[range], width),
+                ports: self.history.to_string(),
+            });
+        });
+        found
+    }
+
+    /// Registers, output ports, bits and memories that are compared.
+    pub fn compared(&self) -> [u64; 4] {
+        let layout = self.rtl.layout();
+        let outputs = layout.places.iter().filter(|p| p.kind == Kind::Output).count();
+        let registers = layout.places.len() - outputs;
+        let memories = layout.memories.len() as u64;
+        [registers as u64, outputs as u64, layout.compared_bits(), memories]
+    }
+}
+
+/// Where each instance of the model lies in the RTL's image; checks that both have the same.
+fn places<U: Unit>(layout: &Layout, unit: &U) -> Result<Vec<Place>, CheckError> {
+    let mut out = Vec::new();
+    let mut seen = vec![false; layout.instances.len()];
+    seen[0] = true;
+    let mut failed = unlike(&unit.ports().fields(), &layout.instances[0].outputs);
+    unit.instances(&mut |name, outputs, regs| {
+        let Some(at) = layout.instances.iter().position(|i| last(&i.path) == name) else {
+            failed.get_or_insert(format!("the RTL has no instance {name}"));
+            return;
+        };
+        seen[at] = true;
+        let instance = &layout.instances[at];
+        let shown = if instance.outputs_compared { &instance.outputs[..] } else { &[] };
+        for (model, rtl) in [(outputs.fields(), shown), (regs.fields(), &instance.regs)] {
+            if let Some(what) = unlike(&model, rtl) {
+                failed.get_or_insert(format!("{name}: {what}"));
+            }
+        }
+        out.push((instance.offset, instance.regs_offset()));
+    });
+    if let Some(at) = seen.iter().position(|s| !s) {
+        failed.get_or_insert(format!("the model has no instance {}", layout.instances[at].path));
+    }
+    failed.map_or(Ok(out), |what| Err(CheckError::Layout(what)))
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+fn unlike(model: &[Field], rtl: &[Field]) -> Option<String> {
+    let n = (0..model.len().max(rtl.len())).find(|n| model.get(*n) != rtl.get(*n))?;
+    Some(format!("field {n} is {:?} in the model and {:?} in the RTL", model.get(n), rtl.get(n)))
+}

@@ -1,0 +1,117 @@
+//! `nicstep soak`: long runs with drawn settings, and a report of what they met.
+
+pub mod nic;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::check::{CheckError, RtlChoice};
+use crate::run::Mode;
+
+/// What is soaked.
+#[derive(Subcommand)]
+pub enum Unit {
+    /// The reliable connection: requester and responder over a network that loses packets.
+    Rc(Amount),
+    /// Whole NICs: random legal scenarios, with promises that hold in every clock.
+    Nic(Nics),
+}
+
+/// How long, and with what.
+#[derive(Args)]
+pub struct Nics {
+    #[command(flatten)]
+    amount: Amount,
+    /// Clocks of each seed after boot.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    each: u64,
+    /// Frames of all kinds may be lost, trimmed and reordered too.
+    #[arg(long)]
+    lossy: bool,
+    /// File for the whole report as JSON, with each seed's scenario.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// How long.
+#[derive(Args)]
+pub struct Amount {
+    /// The first seed.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Seeds at most; each is a run with settings of its own.
+    #[arg(long, value_name = "N", default_value_t = u64::MAX)]
+    pub seeds: u64,
+    /// Ends after the run in which so many clocks are through.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub clocks: u64,
+    /// The model alone; needs no Verilator.
+    #[arg(long)]
+    pub model_only: bool,
+    /// Check the RTL's assertions as well.
+    #[arg(long, conflicts_with = "model_only")]
+    pub assertions: bool,
+}
+
+impl Amount {
+    /// What runs.
+    pub fn mode(&self) -> Mode {
+        if self.model_only { Mode::ModelOnly } else { Mode::Lockstep }
+    }
+}
+
+/// A soak's report, and what is wrong with it, if anything.
+pub struct Soaked {
+    /// The report.
+    pub text: String,
+    /// Why it is not as it should be.
+    pub wrong: Option<String>,
+}
+
+/// Soaks.
+///
+/// # Errors
+/// When the RTL cannot be had.
+pub fn soak(unit: &Unit) -> Result<Soaked, CheckError> {
+    match unit {
+        Unit::Rc(amount) => rc(amount),
+        Unit::Nic(nics) => nic(nics),
+    }
+}
+
+fn nic(nics: &Nics) -> Result<Soaked, CheckError> {
+    let amount = &nics.amount;
+    let bar = indicatif::ProgressBar::new(amount.clocks);
+    let choice = RtlChoice { assertions: amount.assertions, ..RtlChoice::default() };
+    let plan = nic::Plan {
+        first: amount.seed,
+        seeds: amount.seeds,
+        clocks: amount.clocks,
+        each: nics.each,
+        lossy: nics.lossy,
+        mode: amount.mode(),
+    };
+    let report = nic::soak(&plan, &choice, |n| bar.set_position(n))?;
+    bar.finish_and_clear();
+    let mut wrong = (!report.passed()).then(|| "a seed failed".to_owned());
+    if let Some(path) = &nics.out {
+        let text = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
+        if let Err(e) = std::fs::write(path, text) {
+            wrong.get_or_insert(format!("failed to write {}: {e}", path.display()));
+        }
+    }
+    Ok(Soaked { text: report.table(), wrong })
+}
+
+fn rc(amount: &Amount) -> Result<Soaked, CheckError> {
+    use crate::rc::soak::{soak, text};
+    let bar = indicatif::ProgressBar::new(amount.clocks);
+    let choice = RtlChoice { assertions: amount.assertions, ..RtlChoice::default() };
+    let (seed, seeds, clocks) = (amount.seed, amount.seeds, amount.clocks);
+    let report = soak(seed, seeds, clocks, amount.mode(), &choice, |n| bar.set_position(n))?;
+    bar.finish_and_clear();
+    let missing = report.missing();
+    let never = (!missing.is_empty()).then(|| format!("never happened: {}", missing.join(", ")));
+    Ok(Soaked { text: text(&report), wrong: report.wrong.clone().or(never) })
+}

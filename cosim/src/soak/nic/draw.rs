@@ -1,0 +1,161 @@
+//! A legal scenario drawn from a seed, as the text of its file.
+
+use std::fmt::Write as _;
+
+use rtl_model::rng::Rng;
+
+/// What may be drawn.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scope {
+    /// The default build instead of the small one.
+    pub default_build: bool,
+    /// Data packets may be lost, trimmed and reordered.
+    pub lossy: bool,
+    /// Clocks after boot.
+    pub clocks: u64,
+}
+
+/// Payload bytes that may be on their way to a NIC without a full ingress pool.
+const ROOM: [u64; 2] = [24_000, 400_000];
+
+/// The scenario of a seed.
+pub fn scenario(seed: u64, scope: &Scope) -> String {
+    let rng = &mut Rng::new(seed, "soak");
+    let build = if scope.default_build { "default" } else { "small" };
+    let mss = rng.pick(&[64, 256, 1000, 1024, 2048, 4095, 4096, 4097, 8192]);
+    let mut text = String::new();
+    // Boot comes before the clocks that count.
+    let limit = scope.clocks + if scope.default_build { 17_000 } else { 2_000 };
+    let _ = writeln!(text, "seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"");
+    defaults(&mut text, rng, mss, scope);
+    for (name, host) in [("a", 1), ("b", 2)] {
+        let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
+        nic(&mut text, rng);
+    }
+    messages(&mut text, rng, mss, scope);
+    faults(&mut text, rng);
+    switch(&mut text, rng, scope.lossy);
+    text
+}
+
+/// What both NICs have alike.
+fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
+    let psns = if scope.default_build { 1024 } else { 128 };
+    let range = rng.pick(&[4, 5, 8, 31, 64, 127, psns]);
+    let psn = rng.pick(&[0, 0, 1, 0x7f_ffff, 0xff_fff0, 0xff_ffff]);
+    let pool = (mss + 78) * rng.pick(&[2, 3, 9, 20]);
+    let egress = pool.max(2_000);
+    let _ = writeln!(
+        text,
+        "[defaults]\nMSS = {mss}\nMaxPSNRange = {range}\nInitialPSN = {psn}\n\
+         MaxCongestionWindow = {}\nQPGroupsEnabled = {}\nTrimmingEnabled = {}\n\
+         CqeOnLink = {}\nCloseDelay = \"{}ns\"\n\
+         EgressBufferManager.TotalBufferSize = \"{egress}B\"",
+        rng.pick(&[1, 2, 5, 20, 108]),
+        rng.percent(60),
+        rng.percent(60),
+        rng.percent(30),
+        rng.pick(&[0, 0, 1, 500, 2_000]),
+    );
+    if scope.lossy {
+        let timeout = rng.pick(&[3, 5, 10, 20]);
+        let _ = writeln!(text, "InitialAckTimeout = \"{timeout}us\"");
+    }
+}
+
+/// What each NIC has of its own.
+fn nic(text: &mut String, rng: &mut Rng) {
+    let lanes = [1, 2, 4, 8, 13, 14, 16];
+    let _ = writeln!(
+        text,
+        "DataRate = \"{}Gbps\"\nDelay = \"{}ns\"\n[nic.PCIe]\nLaneCount = {}\n\
+         TXDataBufferSize = \"{}B\"\nTXHeaderBufferSize = \"{}B\"\n[nic.HostPCIe]\n\
+         LaneCount = {}\nRCB = {}\nLatency = \"{}ns\"",
+        rng.pick(&[50, 100, 200, 400, 496]),
+        rng.between(1, 400),
+        rng.pick(&lanes),
+        rng.pick(&[512, 1_024, 5_000, 256_000]),
+        rng.pick(&[16, 32, 160, 16_000]),
+        rng.pick(&lanes),
+        rng.pick(&[64, 128]),
+        rng.pick(&[0, 0, 1, 70, 500]),
+    );
+}
+
+/// One or two entries each way; half of the scenarios end by themselves.
+fn messages(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
+    let entries = rng.between(1, 2);
+    let endless = rng.percent(50);
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        for _ in 0..entries {
+            let outstanding = rng.between(1, 5);
+            let room = ROOM[usize::from(scope.default_build)] / (entries * outstanding);
+            // A packet is charged with its headers.
+            let most = (room / (mss + 78)).clamp(0, 60) * mss;
+            let most = rng.pick(&[most, most / 2, 1, mss]).min(most.max(1));
+            let count = if endless { 100_000 } else { rng.between(1, 40) };
+            let _ = writeln!(
+                text,
+                "[[message]]\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"0B\"\nmost = \"{most}B\"\n\
+                 count = {count}\noutstanding = {outstanding}\noffset = {}\none_qp = {}",
+                rng.pick(&[0, 0, 1, 63, 64, 4_095]),
+                rng.percent(40),
+            );
+        }
+    }
+}
+
+fn faults(text: &mut String, rng: &mut Rng) {
+    for kind in ["garbage-frames", "near-misses", "garbage-tlps", "bad-doorbells"] {
+        if rng.percent(35) {
+            let _ = writeln!(
+                text,
+                "[[fault]]\nnic = \"{}\"\nkind = \"{kind}\"\ncount = {}\nat = \"{}ns\"",
+                rng.pick(&["a", "b"]),
+                rng.between(1, 60),
+                rng.between(0, 3_000),
+            );
+        }
+    }
+}
+
+/// Rules that every NIC bears, and those that need recovery from loss.
+fn switch(text: &mut String, rng: &mut Rng, lossy: bool) {
+    let control = "kind = [\"ACK\", \"SACK\", \"NACK\"]";
+    let harmless = [
+        "action = \"mark\"".to_owned(),
+        format!("action = \"delay\"\n{control}\nby = \"1ns\"\nmost = \"900ns\""),
+        format!("action = \"duplicate\"\n{control}\nby = \"0ns\"\nmost = \"300ns\""),
+        "action = \"duplicate\"\nkind = \"data\"\nby = \"0ns\"\nmost = \"400ns\"".to_owned(),
+    ];
+    // A lost last ACK is not asked for again (CPL-2), so what is lost is data.
+    let data = "kind = [\"data\", \"retransmission\"]";
+    let losing = [
+        format!("action = \"drop\"\n{data}"),
+        format!("action = \"corrupt\"\n{data}"),
+        "action = \"trim\"".to_owned(),
+        "action = \"trim-last-hop\"".to_owned(),
+        format!("action = \"reorder\"\n{data}\nmost_frames = 100\nby = \"3us\""),
+        format!("action = \"delay\"\n{data}\nby = \"1ns\"\nmost = \"3us\""),
+    ];
+    let more: &[String] = if lossy { &losing } else { &[] };
+    for rule in harmless.iter().chain(more) {
+        if rng.percent(35) {
+            let chance = rng.pick(&["0.01", "0.05", "0.1", "0.3"]);
+            let _ = writeln!(text, "[[switch]]\n{rule}\nprobability = {chance}");
+        }
+    }
+    if rng.percent(35) {
+        let _ = writeln!(
+            text,
+            "[[switch]]\naction = \"pause\"\nto = \"{}\"\nclasses = [{}]\nquanta = {}\n\
+             at = \"{}ns\"\ngap = \"{}ns\"\ncount = {}",
+            rng.pick(&["a", "b"]),
+            rng.pick(&["0", "1", "0, 1", "2, 7"]),
+            rng.pick(&[0, 1, 20, 300]),
+            rng.between(0, 2_000),
+            rng.between(100, 900),
+            rng.between(1, 9),
+        );
+    }
+}

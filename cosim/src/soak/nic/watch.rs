@@ -1,0 +1,92 @@
+//! What must hold in every clock of every run, whatever is wrong around the NICs.
+
+use crate::event::{Event, Sink};
+use crate::record::Recorder;
+use crate::records::buffers::pools;
+use crate::world::{State, World};
+
+/// Counts what happens and keeps the first thing that must not.
+pub struct Watch {
+    /// Counts of the run.
+    pub recorder: Recorder,
+    /// Packets sent with the last PSN before the wrap.
+    pub psn_wraps: u64,
+    /// The first broken promise, with its clock.
+    pub broken: Option<(u64, String)>,
+}
+
+impl Watch {
+    /// A watch that has seen nothing.
+    pub fn new(recorder: Recorder) -> Self {
+        Self { recorder, psn_wraps: 0, broken: None }
+    }
+
+    fn hold(&mut self, clock: u64, holds: bool, what: impl FnOnce() -> String) {
+        if !holds && self.broken.is_none() {
+            self.broken = Some((clock, what()));
+        }
+    }
+
+    /// Once more at the end: what a NIC at rest has given back.
+    pub fn rest(&mut self, world: &World) {
+        self.check(world);
+        if world.state() != State::Finished {
+            return;
+        }
+        for (node, settings) in world.nodes.iter().zip(&world.settings.nics) {
+            for pool in pools(&node.nic, settings) {
+                let what =
+                    || format!("{}: {} B left in {}", settings.name, pool.occupancy, pool.name);
+                self.hold(world.clock, pool.occupancy == 0, what);
+            }
+        }
+        let complete = world.driver.messages.iter().filter(|m| m.done[2].is_some()).count() as u64;
+        let intact = world.driver.intact;
+        self.hold(world.clock, complete == intact, || {
+            format!("{complete} messages complete, {intact} of them whole")
+        });
+    }
+
+    fn check(&mut self, world: &World) {
+        let clock = world.clock;
+        for (node, settings) in world.nodes.iter().zip(&world.settings.nics) {
+            let name = &settings.name;
+            // Pools: what is held and what is free are the size, and neither is negative.
+            for pool in pools(&node.nic, settings) {
+                let fits = clock <= world.boot || pool.occupancy <= pool.size;
+                self.hold(clock, fits, || {
+                    format!("{name}: {} B in {} of {} B", pool.occupancy, pool.name, pool.size)
+                });
+            }
+            let counts = &node.host.counts;
+            self.hold(clock, counts.stray_writes == 0, || {
+                format!("{name}: a write outside the host's buffers")
+            });
+            self.hold(clock, counts.stray_reads == 0, || {
+                format!("{name}: a read outside the host's buffers")
+            });
+        }
+        let driver = &world.driver;
+        self.hold(clock, driver.corrupted.is_empty(), || {
+            format!("messages {:?} are not as they were sent", driver.corrupted)
+        });
+        self.hold(clock, driver.stray_entries == 0, || "a completion too many".into());
+    }
+}
+
+impl Sink for Watch {
+    fn event(&mut self, clock: u64, nic: usize, event: &Event) {
+        if let Event::Built { psn: 0xff_ffff, .. } = event {
+            self.psn_wraps += 1;
+        }
+        self.recorder.event(clock, nic, event);
+    }
+
+    fn due(&self) -> u64 {
+        0
+    }
+
+    fn look(&mut self, world: &World) {
+        self.check(world);
+    }
+}

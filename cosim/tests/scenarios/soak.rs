@@ -1,0 +1,83 @@
+//! The soak, short: random legal scenarios in lockstep, and the watch that judges them.
+
+use cosim::check::RtlChoice;
+use cosim::event::Sink;
+use cosim::record::Recorder;
+use cosim::run::{Mode, world_at};
+use cosim::soak::nic::watch::Watch;
+use cosim::soak::nic::{Plan, draw, soak};
+use cosim::world::World;
+
+use crate::common::{message, scenario, settings};
+
+/// A few seeds in lockstep, one of them in the default build; `nicstep soak nic` has no end of them.
+#[test]
+fn short_soak_agrees() {
+    let plan = Plan {
+        first: 1,
+        seeds: 5,
+        clocks: u64::MAX,
+        each: 4_000,
+        lossy: false,
+        mode: Mode::Lockstep,
+    };
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(report.passed(), "{}", report.table());
+    assert!(report.intact > 10, "{}", report.table());
+    assert!(report.default_clocks * 10 >= report.clocks);
+}
+
+/// The model alone runs more of them; what it runs is drawn from the seed alone.
+#[test]
+fn drawn_scenarios_are_legal_and_keep_their_promises() {
+    let plan = Plan {
+        first: 100,
+        seeds: 25,
+        clocks: u64::MAX,
+        each: 5_000,
+        lossy: false,
+        mode: Mode::ModelOnly,
+    };
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(report.passed(), "{}", report.table());
+    for name in ["drop Fcs", "refuse Opcode", "switch mark data", "duplicate", "PSN wrap"] {
+        assert!(report.happened[name] > 0, "{name}\n{}", report.table());
+    }
+    let scope = draw::Scope { default_build: false, lossy: true, clocks: 5_000 };
+    assert_eq!(draw::scenario(7, &scope), draw::scenario(7, &scope));
+    assert_ne!(draw::scenario(7, &scope), draw::scenario(8, &scope));
+}
+
+/// Data lost, trimmed, corrupted, delayed and reordered: lockstep and every promise hold.
+#[test]
+fn short_soak_with_loss_agrees() {
+    let (mode, clocks) = (Mode::Lockstep, u64::MAX);
+    let plan = Plan { first: 1001, seeds: 6, clocks, each: 30_000, lossy: true, mode };
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(report.passed(), "{}", report.table());
+    assert!(report.happened["switch drop data"] > 0, "{}", report.table());
+}
+
+/// Each promise of the watch is seen to be broken.
+#[test]
+fn the_watch_sees_what_is_wrong() {
+    let settings = settings(&scenario("limit = \"50us\"\nbuild = \"small\"", &message("9KB", "")));
+    let world = world_at(&settings, 1_000);
+    let seen = |spoil: &dyn Fn(&mut World)| {
+        let mut world = world.clone();
+        spoil(&mut world);
+        let mut watch = Watch::new(Recorder::new(&world, None).expect("writes no file"));
+        watch.look(&world);
+        watch.broken.map(|b| b.1)
+    };
+    assert_eq!(seen(&|_| ()), None);
+    let told = |spoil: &dyn Fn(&mut World), what: &str| {
+        let broken = seen(spoil).unwrap_or_default();
+        assert!(broken.contains(what), "`{broken}` is not `{what}`");
+    };
+    told(&|w| w.driver.corrupted.push(3), "messages [3]");
+    told(&|w| w.driver.stray_entries = 1, "a completion too many");
+    told(&|w| w.nodes[0].host.counts.stray_writes = 1, "a: a write outside");
+    told(&|w| w.nodes[1].host.counts.stray_reads = 1, "b: a read outside");
+    told(&|w| w.nodes[1].nic.o.ingress_pool.occ0 = u32::MAX, "in RX_TC0_BUFFER of");
+}
