@@ -359,7 +359,7 @@ struct Eight {
 impl Eight {
     fn new(seed: u32) -> Self {
         let mut i = settings();
-        i.cfg_egress_pool = Wide([25_600 | 25_600 << 32; 4]);
+        i.cfg_egress_pool = Wide([25_600 * (1 + (1 << 32)); 4]);
         for (class, head) in heads(&mut i).into_iter().enumerate() {
             *head = Frame { len: 62 + class as u16, ..Frame::default() };
         }
@@ -537,7 +537,7 @@ fn arb_2_every_choice_is_the_plain_one() -> Result<(), Mismatch> {
                 eight.i.cfg_sched = rng.below(4) as u8;
                 eight.i.cfg_weights = rng.bits() & rng.pick(&[u64::MAX, 0x0302_0302_0302_0301, 0]);
                 eight.i.cfg_wire_rate = rng.pick(&[RATE, 399_999, 250_000]);
-                let none = if rng.percent(50) { 0 } else { 25_600 | 25_600 << 32 };
+                let none = if rng.percent(50) { 0 } else { 25_600 * (1 + (1 << 32)) };
                 eight.i.cfg_egress_pool.0[3] = none;
             }
             if rng.percent(20) {

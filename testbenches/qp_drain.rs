@@ -257,7 +257,7 @@ impl Bench {
         let mut yes = || self.rng.percent(ready);
         (self.i.seg_ready, self.i.hand_ready, self.i.drop_ready) = (yes(), yes(), yes());
         // payload_fetch takes nothing for long, now and then.
-        self.i.seg_ready &= self.pair.clocks() / 100 % 16 != 0;
+        self.i.seg_ready &= !(self.pair.clocks() / 100).is_multiple_of(16);
         (self.i.toss_ready, self.i.flight_ready, self.i.purge_ready) = (yes(), yes(), yes());
         self.i.end_ready = yes();
         let i = self.i;

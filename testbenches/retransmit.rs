@@ -637,7 +637,7 @@ impl Bench {
 
     fn clock(&mut self) -> Result<(), Mismatch> {
         let now = self.dut.pair.clocks();
-        if now % 128 == 0 && self.dut.pair.regs().state == State::Idle {
+        if now.is_multiple_of(128) && self.dut.pair.regs().state == State::Idle {
             self.age();
         }
         self.offer();

@@ -86,7 +86,7 @@ impl Block for Regs {
                 let quanta = quanta_of(&i.pfc_quanta, class);
                 self.hold(class, quanta != 0);
                 let delay = u64::from(i.cfg_pfc_delay) * rate;
-                self.left[class] = u64::from(quanta) * QUANTUM_UNITS + delay & TIME_MASK;
+                self.left[class] = (u64::from(quanta) * QUANTUM_UNITS + delay) & TIME_MASK;
             } else if self.paused >> class & 1 == 1 {
                 self.hold(class, self.left[class] > rate);
                 self.left[class] = self.left[class].wrapping_sub(rate) & TIME_MASK;

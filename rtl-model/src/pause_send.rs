@@ -169,7 +169,8 @@ impl Block for Regs {
         let waits = self.asked != 0 || self.count > 0 || self.frame_valid;
         let told = self.xoff | self.xon != 0;
         // Nothing is sent for a class that is off; a release asks only where a pause is out.
-        !waits && !told && self.out == 0 && !(i.arr_valid && i.cfg_pfc_enable != 0)
+        let arrival = i.arr_valid && i.cfg_pfc_enable != 0;
+        !waits && !told && !arrival && self.out == 0
     }
 }
 
