@@ -351,6 +351,10 @@ fn any(rng: &mut Rng) -> Inputs {
     let len = if trimmed { 62 } else { len + if icrc { 4 } else { 0 } };
     let len = if rng.percent(20) { len + rng.below(3) as u16 - 1 } else { len };
     let mut bytes = frame(opcode, dscp, rng.below(4) as u8, len, rng);
+    if rng.percent(10) {
+        rng.fill(&mut bytes[26..30]); // from whatever address
+        fix_sum(&mut bytes);
+    }
     let pfc = rng.percent(8);
     if pfc {
         rng.fill(&mut bytes[16..58]);
