@@ -62,6 +62,13 @@ module csr
   output logic   [  63:0] cfg_weights_o,
   output logic   [  15:0] cfg_rid_o,
   output logic   [   7:0] cfg_ttl_o,
+  output bytes_t          cfg_rx_hdr_buf_o,
+  output bytes_t          cfg_rx_data_buf_o,
+  output bytes_t          cfg_far_hdr_buf_o,
+  output bytes_t          cfg_far_data_buf_o,
+  output logic   [   7:0] cfg_pcie_overhead_o,
+  output logic   [   9:0] cfg_read_request_o,
+  output logic   [   1:0] cfg_max_payload_o,
   output logic            cfg_icrc_o,
   output logic   [  63:0] cfg_timeout_o,
   output logic   [   2:0] cfg_linear_o,
@@ -107,6 +114,12 @@ module csr
     logic [15:0]   rid;
     logic [7:0]    ttl;
     logic [63:0]   weights;
+    bytes_t        rx_hdr_buf;
+    bytes_t        rx_data_buf;
+    bytes_t        far_hdr_buf;
+    bytes_t        far_data_buf;
+    logic [25:0]   pcie_costs;
+    logic [1:0]    max_payload;
     logic          icrc;
     logic [63:0]   ack_timeout;
     logic [16:0]   retry;         // fixed, expo, linear
@@ -147,6 +160,12 @@ module csr
       rid: 16'h0100,
       ttl: 8'd64,
       weights: 64'h0501,
+      rx_hdr_buf: 32'd16_000,
+      rx_data_buf: 32'd256_000,
+      far_hdr_buf: 32'd16_000,
+      far_data_buf: 32'd256_000,
+      pcie_costs: {10'd64, 8'd0, 8'd34},
+      max_payload: 2'd3,
       icrc: 1'b0,
       ack_timeout: 64'd150 << 41,
       retry: {1'b0, 3'd0, 5'd25, 5'd0, 3'd7},
@@ -212,6 +231,13 @@ module csr
   assign cfg_weights_o          = regs_q.weights;
   assign cfg_rid_o              = regs_q.rid;
   assign cfg_ttl_o              = regs_q.ttl;
+  assign cfg_rx_hdr_buf_o       = regs_q.rx_hdr_buf;
+  assign cfg_rx_data_buf_o      = regs_q.rx_data_buf;
+  assign cfg_far_hdr_buf_o      = regs_q.far_hdr_buf;
+  assign cfg_far_data_buf_o     = regs_q.far_data_buf;
+  assign cfg_pcie_overhead_o    = regs_q.pcie_costs[7:0];
+  assign cfg_read_request_o     = regs_q.pcie_costs[25:16];
+  assign cfg_max_payload_o      = regs_q.max_payload;
   assign cfg_icrc_o             = regs_q.icrc;
   assign cfg_timeout_o          = regs_q.ack_timeout;
   assign cfg_linear_o           = regs_q.retry[2:0];
@@ -268,32 +294,38 @@ module csr
 
     if (wr_valid_i && legal) begin
       unique case (wr_index_i)
-        REG_MSS:         regs_d.mss = wr_data_i[13:0];
-        REG_RANGE:       regs_d.range = range;
-        REG_INITIAL_PSN: regs_d.initial_psn = wr_data_i[23:0];
-        REG_WIRE_RATE:   regs_d.wire_rate = wr_data_i[19:0];
-        REG_PCIE_RATE:   regs_d.pcie_rate = wr_data_i[19:0];
-        REG_OWN_IP:      regs_d.own_ip = wr_data_i[31:0];
-        REG_OWN_MAC:     regs_d.own_mac = wr_data_i[47:0];
-        REG_HOP_MAC:     regs_d.hop_mac = wr_data_i[47:0];
-        REG_CQ_BASE:     regs_d.cq_base = wr_data_i;
-        REG_CQ_LOG2:     regs_d.cq_log2 = wr_data_i[4:0];
-        REG_INIT_WINDOW: regs_d.init_window = wr_data_i[31:0];
-        REG_UNIT:        regs_d.unit = wr_data_i[13:0];
-        REG_FLAGS:       regs_d.flags = wr_data_i[7:0];
-        REG_DSCP:        regs_d.dscp = wr_data_i[45:0];
-        REG_TX_HDR_BUF:  regs_d.tx_hdr_buf = wr_data_i[31:0];
-        REG_TX_DATA_BUF: regs_d.tx_data_buf = wr_data_i[31:0];
-        REG_OVERHEADS:   regs_d.overheads = wr_data_i[36:0];
-        REG_RID:         regs_d.rid = wr_data_i[15:0];
-        REG_TTL:         regs_d.ttl = wr_data_i[7:0];
-        REG_WEIGHTS:     regs_d.weights = wr_data_i;
-        REG_PFC:         regs_d.pfc = wr_data_i[31:0];
-        REG_PENALTY:     regs_d.penalty = wr_data_i;
-        REG_ACK_HOLD:    regs_d.ack_hold = wr_data_i[0];
-        REG_TRAILER:     regs_d.icrc = wr_data_i[0];
-        REG_ACK_TIMEOUT: regs_d.ack_timeout = wr_data_i;
-        REG_RETRY:       regs_d.retry = wr_data_i[16:0];
+        REG_MSS:          regs_d.mss = wr_data_i[13:0];
+        REG_RANGE:        regs_d.range = range;
+        REG_INITIAL_PSN:  regs_d.initial_psn = wr_data_i[23:0];
+        REG_WIRE_RATE:    regs_d.wire_rate = wr_data_i[19:0];
+        REG_PCIE_RATE:    regs_d.pcie_rate = wr_data_i[19:0];
+        REG_OWN_IP:       regs_d.own_ip = wr_data_i[31:0];
+        REG_OWN_MAC:      regs_d.own_mac = wr_data_i[47:0];
+        REG_HOP_MAC:      regs_d.hop_mac = wr_data_i[47:0];
+        REG_CQ_BASE:      regs_d.cq_base = wr_data_i;
+        REG_CQ_LOG2:      regs_d.cq_log2 = wr_data_i[4:0];
+        REG_INIT_WINDOW:  regs_d.init_window = wr_data_i[31:0];
+        REG_UNIT:         regs_d.unit = wr_data_i[13:0];
+        REG_FLAGS:        regs_d.flags = wr_data_i[7:0];
+        REG_DSCP:         regs_d.dscp = wr_data_i[45:0];
+        REG_TX_HDR_BUF:   regs_d.tx_hdr_buf = wr_data_i[31:0];
+        REG_TX_DATA_BUF:  regs_d.tx_data_buf = wr_data_i[31:0];
+        REG_OVERHEADS:    regs_d.overheads = wr_data_i[36:0];
+        REG_RID:          regs_d.rid = wr_data_i[15:0];
+        REG_TTL:          regs_d.ttl = wr_data_i[7:0];
+        REG_WEIGHTS:      regs_d.weights = wr_data_i;
+        REG_PFC:          regs_d.pfc = wr_data_i[31:0];
+        REG_PENALTY:      regs_d.penalty = wr_data_i;
+        REG_ACK_HOLD:     regs_d.ack_hold = wr_data_i[0];
+        REG_TRAILER:      regs_d.icrc = wr_data_i[0];
+        REG_RX_HDR_BUF:   regs_d.rx_hdr_buf = wr_data_i[31:0];
+        REG_RX_DATA_BUF:  regs_d.rx_data_buf = wr_data_i[31:0];
+        REG_FAR_HDR_BUF:  regs_d.far_hdr_buf = wr_data_i[31:0];
+        REG_FAR_DATA_BUF: regs_d.far_data_buf = wr_data_i[31:0];
+        REG_PCIE_COSTS:   regs_d.pcie_costs = wr_data_i[25:0];
+        REG_MAX_PAYLOAD:  regs_d.max_payload = wr_data_i[1:0];
+        REG_ACK_TIMEOUT:  regs_d.ack_timeout = wr_data_i;
+        REG_RETRY:        regs_d.retry = wr_data_i[16:0];
         default: begin
           if (peer) begin
             regs_d.peer_ip[32*dest+:32] = wr_data_i[31:0];

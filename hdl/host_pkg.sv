@@ -105,6 +105,12 @@ package host_pkg;
   localparam logic [8:0] REG_PFC = 9'd168;
   localparam logic [8:0] REG_PENALTY = 9'd169;
   localparam logic [8:0] REG_ACK_HOLD = 9'd170;
+  localparam logic [8:0] REG_RX_HDR_BUF = 9'd192;
+  localparam logic [8:0] REG_RX_DATA_BUF = 9'd193;
+  localparam logic [8:0] REG_FAR_HDR_BUF = 9'd194;
+  localparam logic [8:0] REG_FAR_DATA_BUF = 9'd195;
+  localparam logic [8:0] REG_PCIE_COSTS = 9'd196;
+  localparam logic [8:0] REG_MAX_PAYLOAD = 9'd197;
   localparam logic [8:0] REG_TRAILER = 9'd248;
 
   // The largest payload of a packet (SEG-1).
@@ -136,7 +142,11 @@ package host_pkg;
       REG_ACK_TIMEOUT: return '1;
       REG_RETRY: return 64'h1_1f07;
       REG_ACK_HOLD: return 64'h1;
-      REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_PFC: return 64'hffff_ffff;
+      REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_PFC, REG_RX_HDR_BUF,
+      REG_RX_DATA_BUF, REG_FAR_HDR_BUF, REG_FAR_DATA_BUF:
+      return 64'hffff_ffff;
+      REG_PCIE_COSTS: return 64'h3ff_00ff;
+      REG_MAX_PAYLOAD: return 64'h3;
       default: return other;
     endcase
   endfunction

@@ -36,6 +36,11 @@ module nic
   input logic tick_i,
   input micros_t now_i,
 
+  // Room that is free again in the host's receive buffer
+  input logic        room_valid_i,
+  input logic [15:0] room_hdr_i,
+  input logic [15:0] room_data_i,
+
   // Frames from the wire
   input logic        wire_valid_i,
   input logic        wire_sop_i,
@@ -51,6 +56,9 @@ module nic
   output logic [7:0] tlp_dws_o,
   output beat_t tlp_data_o,
   output logic [19:0] tlp_back_o,
+  output logic freed_valid_o,  // room in the receive buffer is free again
+  output logic freed_hdr_o,
+  output logic [3:0] freed_data_o,
   output logic cqe_valid_o,
   output logic [127:0] cqe_hdr_o,
   output logic [255:0] cqe_data_o,
@@ -101,6 +109,13 @@ module nic
   logic [63:0] csr_cfg_weights;
   logic [15:0] csr_cfg_rid;
   logic [7:0] csr_cfg_ttl;
+  bytes_t csr_cfg_rx_hdr_buf;
+  bytes_t csr_cfg_rx_data_buf;
+  bytes_t csr_cfg_far_hdr_buf;
+  bytes_t csr_cfg_far_data_buf;
+  logic [7:0] csr_cfg_pcie_overhead;
+  logic [9:0] csr_cfg_read_request;
+  logic [1:0] csr_cfg_max_payload;
   logic [63:0] csr_cfg_timeout;
   logic [2:0] csr_cfg_linear;
   logic [4:0] csr_cfg_expo;
@@ -129,6 +144,12 @@ module nic
   logic [31:0] rx_fifo_ram_raddr;
   logic [31:0] rx_fifo_level;
   tlp_beat_t rx_fifo_ram_rdata;
+
+  // From pcie_room
+  logic pcie_room_freed_valid;
+  logic pcie_room_freed_hdr;
+  logic [3:0] pcie_room_freed_data;
+  logic pcie_room_over_valid;
 
   // From tlp_parse
   logic tlp_parse_rx_ready;
@@ -545,21 +566,21 @@ module nic
   logic [127:0] tlp_engine_tx_hdr;
   logic [9:0] tlp_engine_tx_dws;
   logic [12:0] tlp_engine_tx_cost;
-  logic [9:0] tlp_engine_tx_len;
   word_t tlp_engine_tx_data;
 
   // From pcie_link
   logic pcie_link_tx_ready;
+  logic [27:0] pcie_link_tx_free;
   logic pcie_link_buf_we;
   logic [31:0] pcie_link_buf_waddr;
   beat_t pcie_link_buf_wdata;
   logic pcie_link_buf_re;
   logic [31:0] pcie_link_buf_raddr;
   logic pcie_link_rpush_valid;
-  logic [160:0] pcie_link_rpush;
+  logic [150:0] pcie_link_rpush;
   logic pcie_link_rhead_ready;
   logic pcie_link_wpush_valid;
-  logic [160:0] pcie_link_wpush;
+  logic [150:0] pcie_link_wpush;
   logic pcie_link_whead_ready;
   logic pcie_link_cpush_valid;
   logic [399:0] pcie_link_cpush;
@@ -581,26 +602,26 @@ module nic
   // From pcie_reads
   logic pcie_reads_in_ready;
   logic pcie_reads_out_valid;
-  logic [160:0] pcie_reads_out_data;
+  logic [150:0] pcie_reads_out_data;
   logic pcie_reads_ram_we;
   logic [31:0] pcie_reads_ram_waddr;
-  logic [160:0] pcie_reads_ram_wdata;
+  logic [150:0] pcie_reads_ram_wdata;
   logic pcie_reads_ram_re;
   logic [31:0] pcie_reads_ram_raddr;
   logic [31:0] pcie_reads_level;
-  logic [160:0] pcie_reads_ram_rdata;
+  logic [150:0] pcie_reads_ram_rdata;
 
   // From pcie_writes
   logic pcie_writes_in_ready;
   logic pcie_writes_out_valid;
-  logic [160:0] pcie_writes_out_data;
+  logic [150:0] pcie_writes_out_data;
   logic pcie_writes_ram_we;
   logic [31:0] pcie_writes_ram_waddr;
-  logic [160:0] pcie_writes_ram_wdata;
+  logic [150:0] pcie_writes_ram_wdata;
   logic pcie_writes_ram_re;
   logic [31:0] pcie_writes_ram_raddr;
   logic [31:0] pcie_writes_level;
-  logic [160:0] pcie_writes_ram_rdata;
+  logic [150:0] pcie_writes_ram_rdata;
 
   // From pcie_cqes
   logic pcie_cqes_in_ready;
@@ -1016,6 +1037,13 @@ module nic
       .cfg_weights_o(csr_cfg_weights),
       .cfg_rid_o(csr_cfg_rid),
       .cfg_ttl_o(csr_cfg_ttl),
+      .cfg_rx_hdr_buf_o(csr_cfg_rx_hdr_buf),
+      .cfg_rx_data_buf_o(csr_cfg_rx_data_buf),
+      .cfg_far_hdr_buf_o(csr_cfg_far_hdr_buf),
+      .cfg_far_data_buf_o(csr_cfg_far_data_buf),
+      .cfg_pcie_overhead_o(csr_cfg_pcie_overhead),
+      .cfg_read_request_o(csr_cfg_read_request),
+      .cfg_max_payload_o(csr_cfg_max_payload),
       .cfg_timeout_o(csr_cfg_timeout),
       .cfg_linear_o(csr_cfg_linear),
       .cfg_expo_o(csr_cfg_expo),
@@ -1066,6 +1094,25 @@ module nic
       .re_i(rx_fifo_ram_re),
       .raddr_i(rx_fifo_ram_raddr),
       .rdata_o(rx_fifo_ram_rdata)
+  );
+
+  pcie_room u_pcie_room (
+      .clk_i,
+      .rst_ni,
+      .cfg_rx_hdr_buf_i(csr_cfg_rx_hdr_buf),
+      .cfg_rx_data_buf_i(csr_cfg_rx_data_buf),
+      .in_valid_i(rx_valid_i),
+      .in_ready_i(rx_fifo_in_ready),
+      .in_sop_i(rx_i.sop),
+      .in_dws_i(rx_i.dws),
+      .out_valid_i(rx_fifo_out_valid),
+      .out_ready_i(tlp_parse_rx_ready),
+      .out_sop_i(rx_fifo_out_data.sop),
+      .out_dws_i(rx_fifo_out_data.dws),
+      .freed_valid_o(pcie_room_freed_valid),
+      .freed_hdr_o(pcie_room_freed_hdr),
+      .freed_data_o(pcie_room_freed_data),
+      .over_valid_o(pcie_room_over_valid)
   );
 
   tlp_parse u_tlp_parse (
@@ -2065,6 +2112,8 @@ module nic
       .rst_ni,
       .cfg_rid_i(csr_cfg_rid),
       .cfg_cqe_on_link_i(csr_cfg_cqe_on_link),
+      .cfg_pcie_overhead_i(csr_cfg_pcie_overhead),
+      .cfg_read_request_i(csr_cfg_read_request),
       .rd_valid_i(payload_fetch_rd_valid),
       .rd_ready_o(tlp_engine_rd_ready),
       .rd_addr_i(payload_fetch_rd_addr),
@@ -2089,8 +2138,8 @@ module nic
       .tx_hdr_o(tlp_engine_tx_hdr),
       .tx_dws_o(tlp_engine_tx_dws),
       .tx_cost_o(tlp_engine_tx_cost),
-      .tx_len_o(tlp_engine_tx_len),
-      .tx_data_o(tlp_engine_tx_data)
+      .tx_data_o(tlp_engine_tx_data),
+      .tx_free_i(pcie_link_tx_free)
   );
 
   pcie_link u_pcie_link (
@@ -2099,6 +2148,8 @@ module nic
       .cfg_pcie_rate_i(csr_cfg_pcie_rate),
       .cfg_tx_hdr_buf_i(csr_cfg_tx_hdr_buf),
       .cfg_tx_data_buf_i(csr_cfg_tx_data_buf),
+      .cfg_far_hdr_buf_i(csr_cfg_far_hdr_buf),
+      .cfg_far_data_buf_i(csr_cfg_far_data_buf),
       .tx_valid_i(tlp_engine_tx_valid),
       .tx_ready_o(pcie_link_tx_ready),
       .tx_first_i(tlp_engine_tx_first),
@@ -2107,8 +2158,8 @@ module nic
       .tx_hdr_i(tlp_engine_tx_hdr),
       .tx_dws_i(tlp_engine_tx_dws),
       .tx_cost_i(tlp_engine_tx_cost),
-      .tx_len_i(tlp_engine_tx_len),
       .tx_data_i(tlp_engine_tx_data),
+      .tx_free_o(pcie_link_tx_free),
       .buf_we_o(pcie_link_buf_we),
       .buf_waddr_o(pcie_link_buf_waddr),
       .buf_wdata_o(pcie_link_buf_wdata),
@@ -2133,6 +2184,9 @@ module nic
       .chead_valid_i(pcie_cqes_out_valid),
       .chead_ready_o(pcie_link_chead_ready),
       .chead_i(pcie_cqes_out_data),
+      .room_valid_i,
+      .room_hdr_i,
+      .room_data_i,
       .tlp_valid_o(pcie_link_tlp_valid),
       .tlp_sop_o(pcie_link_tlp_sop),
       .tlp_eop_o(pcie_link_tlp_eop),
@@ -2161,7 +2215,7 @@ module nic
   );
 
   ram_fifo #(
-      .WIDTH(161),
+      .WIDTH(151),
       .DEPTH(1024)
   ) u_pcie_reads (
       .clk_i,
@@ -2195,7 +2249,7 @@ module nic
   );
 
   ram_fifo #(
-      .WIDTH(161),
+      .WIDTH(151),
       .DEPTH(1024)
   ) u_pcie_writes (
       .clk_i,
@@ -2901,6 +2955,7 @@ module nic
   ) u_payload_write (
       .clk_i,
       .rst_ni,
+      .cfg_max_payload_i(csr_cfg_max_payload),
       .in_valid_i(deliver_fifo_out_valid),
       .in_ready_o(payload_write_in_ready),
       .in_i(deliver_fifo_out_data),
@@ -3173,6 +3228,9 @@ module nic
   assign tlp_dws_o = pcie_link_tlp_dws;
   assign tlp_data_o = pcie_link_tlp_data;
   assign tlp_back_o = pcie_link_tlp_back;
+  assign freed_valid_o = pcie_room_freed_valid;
+  assign freed_hdr_o = pcie_room_freed_hdr;
+  assign freed_data_o = pcie_room_freed_data;
   assign cqe_valid_o = pcie_link_cqe_valid;
   assign cqe_hdr_o = pcie_link_cqe_hdr;
   assign cqe_data_o = pcie_link_cqe_data;

@@ -5,10 +5,11 @@
 // clock, without a gap between transfers and between deliveries, so 64 B a clock where the address
 // is a multiple of 4; a delivery without words takes a clock. Completions: one every second clock.
 //
-// PCI-5: a transfer ends at 512 B, pad bytes of its first DW included (so 128 DWs at most), and at
-// each 4 KiB boundary. Its first word starts with the addr[1:0] pad bytes, which are not enabled;
-// all transfers of a payload but the first start on a DW. After a 4 KiB cut the payload's offset in
-// its words is anything: each word is cut out of the two payload words that hold it.
+// PCI-5: a transfer ends at the largest payload, 128 B × (1 + cfg_max_payload_i), pad bytes of its
+// first DW included (so 128 DWs at most), and at each 4 KiB boundary. Its first word starts with
+// the addr[1:0] pad bytes, which are not enabled; all transfers of a payload but the first start on
+// a DW. After a 4 KiB cut the payload's offset in its words is anything: each word is cut out of
+// the two payload words that hold it.
 // PCI-6: the charge is released when tlp_engine has taken the last word; for 0 bytes, when its turn
 // comes. A delivery with `write` clear passes its words over and releases nothing.
 // RX-8: a completion follows the payload writes before it.
@@ -32,6 +33,9 @@ module payload_write
 ) (
   input logic clk_i,
   input logic rst_ni,
+
+  // Level, from csr
+  input logic [1:0] cfg_max_payload_i,
 
   // Deliveries, from rx_track
   input  logic      in_valid_i,
@@ -140,6 +144,7 @@ module payload_write
   /////////
 
   logic [12:0] to_page;  // bytes to the end of the page
+  logic [ 9:0] payload;  // the largest
   logic [ 9:0] most;  // bytes of a transfer that starts here
   logic [ 9:0] whole;
   logic [ 9:0] rest;  // bytes of the transfer, this word's included
@@ -152,7 +157,8 @@ module payload_write
   logic        needs;  // a ring word
 
   assign to_page = 13'd4096 - 13'(regs_q.a_addr[11:0]);
-  assign most    = to_page < 13'd512 ? to_page[9:0] : 10'd512 - 10'(regs_q.a_addr[1:0]);
+  assign payload = {3'(cfg_max_payload_i) + 3'd1, 7'd0};
+  assign most    = to_page < 13'(payload) ? to_page[9:0] : payload - 10'(regs_q.a_addr[1:0]);
   assign whole   = regs_q.a_left < 14'(most) ? regs_q.a_left[9:0] : most;
   assign opens   = regs_q.a_rest == '0;
   assign rest    = opens ? whole : regs_q.a_rest;

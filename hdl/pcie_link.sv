@@ -9,22 +9,28 @@
 // by which it ended before n. So the fixed latency from the exact end, rounded up to a clock, is 1.
 // Beats that are not the last go out every second clock from the second clock after the begin on.
 //
-// Room: a TLP takes 16 B of header room and its payload, rounded up to 16 B, of data room from its
-// first word until it has ended; a read needs header room only. Reads and writes alternate when
-// both wait, a read first; a link that runs out of TLPs forgets whose turn it was.
+// Room: a TLP takes 16 B of header room and its payload's DWs, rounded up to 16 B, of data room
+// from its first word until it has ended; a read needs header room only. The same room is taken in
+// the host's receive buffer from its begin until the host tells on room_*, in units of 16 B, that
+// it is free again; a unit too many is passed over. Room told in clock a lets a TLP begin at the
+// start of clock a + 2.
+// Reads and writes alternate when both wait and have room at the host, a read first; one without
+// room there leaves its turn to the other, and has it when there is room. A link with no TLP
+// waiting forgets whose turn it was.
 //
 // A CQE write with cost 0 is off the link: it goes to cqe_*, one clock after the last beat of the
 // last write that was accepted before it, or 3 clocks after its own word, whichever is later. It
-// holds its room until then.
+// holds its room until then, and takes none at the host.
 //
 // Around it stand a ram_1r1w of 4,096 rows of 128 B (a TLP begins on a row, so that one read gives
 // a beat: a 65 B write lasts 1.57 clocks) and three ram_fifos, DEPTH 1,024 each, for what waits:
 // reads, writes, CQEs off the link. All 1,024 headers fit, whatever they are.
 //
-// Borders: room exactly enough and 1 B short; 29 and 30 B of payload (29 B: one a clock); a TLP
-// that ends exactly with a clock; a spare over the next cost; 32, 33 and 129 DWs; the wrap of the
-// rows; 4,096 rows and 1,024 headers held. Limits: one TLP starts a clock; a rate over 512,000
-// units (64 B a clock) makes long TLPs wait for their rows; 255 DWs a TLP.
+// Borders: room exactly enough and 1 B short, here and at the host; room told in the clock in which
+// more is taken; 29 and 30 B of payload (29 B: one a clock); a TLP that ends exactly with a clock;
+// a spare over the next cost; 32, 33 and 129 DWs; the wrap of the rows; 4,096 rows and 1,024
+// headers held. Limits: one TLP starts a clock; a rate over 512,000 units (64 B a clock) makes long
+// TLPs wait for their rows; 255 DWs a TLP.
 //
 // It is longer than a module should be: the accounting of room needs both ends of the buffer, and
 // nine groups of ports take a third of it.
@@ -41,6 +47,8 @@ module pcie_link
   input rate_t  cfg_pcie_rate_i,
   input bytes_t cfg_tx_hdr_buf_i,
   input bytes_t cfg_tx_data_buf_i,
+  input bytes_t cfg_far_hdr_buf_i,
+  input bytes_t cfg_far_data_buf_i,
 
   // TLPs, from tlp_engine
   input  logic          tx_valid_i,
@@ -51,8 +59,8 @@ module pcie_link
   input  logic  [127:0] tx_hdr_i,
   input  logic  [  9:0] tx_dws_i,
   input  logic  [ 12:0] tx_cost_i,
-  input  logic  [  9:0] tx_len_i,
   input  word_t         tx_data_i,
+  output logic  [ 27:0] tx_free_o,   // units of 16 B for payload that nothing has taken
 
   // Payload rows, a ram_1r1w
   output logic         buf_we_o,
@@ -65,18 +73,18 @@ module pcie_link
   // Reads that wait, through a ram_fifo
   output logic         rpush_valid_o,
   input  logic         rpush_ready_i,
-  output logic [160:0] rpush_o,
+  output logic [150:0] rpush_o,
   input  logic         rhead_valid_i,
   output logic         rhead_ready_o,
-  input  logic [160:0] rhead_i,
+  input  logic [150:0] rhead_i,
 
   // Writes that wait, through a ram_fifo
   output logic         wpush_valid_o,
   input  logic         wpush_ready_i,
-  output logic [160:0] wpush_o,
+  output logic [150:0] wpush_o,
   input  logic         whead_valid_i,
   output logic         whead_ready_o,
-  input  logic [160:0] whead_i,
+  input  logic [150:0] whead_i,
 
   // CQEs off the link that wait, through a ram_fifo
   output logic         cpush_valid_o,
@@ -85,6 +93,11 @@ module pcie_link
   input  logic         chead_valid_i,
   output logic         chead_ready_o,
   input  logic [399:0] chead_i,
+
+  // Room that is free again in the host's receive buffer, from the host
+  input logic        room_valid_i,
+  input logic [15:0] room_hdr_i,
+  input logic [15:0] room_data_i,
 
   // Beats, to the host
   output logic tlp_valid_o,
@@ -114,7 +127,6 @@ module pcie_link
     logic [1:0]   kind;
     logic [7:0]   dws;
     logic [12:0]  cost;
-    logic [9:0]   len;
     logic [127:0] hdr;
   } entry_t;
 
@@ -134,6 +146,9 @@ module pcie_link
     logic [10:0]  held;        // TLPs
     bytes_t       data_used;   // payload bytes, each TLP's rounded up to 16
     logic [12:0]  rows_used;
+    // Room taken at the host, in units of 16 B
+    logic [27:0]  far_hdr;
+    logic [27:0]  far_data;
     // Words in
     beat_t        row;         // the row being filled
     logic         row_half;    // its low half is filled
@@ -198,9 +213,19 @@ module pcie_link
     return dws == '0 ? '0 : 8'(5'(dws - 8'd1)) + 8'd1;
   endfunction
 
-  // Data room that so many bytes take. PCI-4.
-  function automatic logic [10:0] room_of(logic [9:0] len);
-    return (11'(len) + 11'd15) & ~11'd15;
+  // Data room that so many DWs take, in units of 16 B. PCI-4.
+  function automatic logic [6:0] units_of(logic [7:0] dws);
+    return 7'((9'(dws) + 9'd3) >> 2);
+  endfunction
+
+  // The same in bytes.
+  function automatic logic [10:0] room_of(logic [7:0] dws);
+    return {units_of(dws), 4'd0};
+  endfunction
+
+  // What is left of `used`; units too many are passed over.
+  function automatic logic [27:0] less(logic [27:0] used, logic [15:0] freed);
+    return used > 28'(freed) ? used - 28'(freed) : '0;
   endfunction
 
   logic off_link;  // the TLP coming in is a CQE off the link
@@ -210,7 +235,7 @@ module pcie_link
   logic stuck;  // a queue does not take the entry before
   assign off_link = tx_kind_i == CQE && tx_cost_i == '0;
   assign hdr_room = regs_q.held < HEADERS && {17'd0, regs_q.held + 11'd1, 4'd0} <= cfg_tx_hdr_buf_i;
-  assign data_room = 33'(regs_q.data_used) + 33'(room_of(tx_len_i)) <= 33'(cfg_tx_data_buf_i);
+  assign data_room = 33'(regs_q.data_used) + 33'(room_of(tx_dws_i[7:0])) <= 33'(cfg_tx_data_buf_i);
   assign row_room = regs_q.rows_used + 13'(rows_of(tx_dws_i[7:0])) <= ROWS;
   assign stuck = regs_q.rpush && !rpush_ready_i || regs_q.wpush && !wpush_ready_i
                || regs_q.cpush && !cpush_ready_i;
@@ -218,20 +243,34 @@ module pcie_link
   assign tx_ready_o = !stuck
                     && (!tx_first_i || hdr_room && (tx_kind_i == READ || data_room && row_room));
 
+  assign tx_free_o = regs_q.data_used < cfg_tx_data_buf_i
+                     ? 28'((cfg_tx_data_buf_i - regs_q.data_used) >> 4) : '0;
+
   // The link
   logic        ends;  // the TLP ends in this clock
   logic [19:0] spare;  // units of this clock that it leaves
   logic        free;
-  logic        read_turn;  // if both wait, the read goes
+  logic        read_turn;  // if both wait and have room, the read goes
+  logic        far_room;  // for one more header at the host
+  logic        read_goes;  // if a TLP begins
+  logic        write_fits;  // a write waits and has room at the host
+  logic [28:0] write_needs;  // units at the host with the oldest write
+  logic [ 7:0] write_dws;  // of the oldest one
   logic [15:0] after;  // the CQE goes once so many writes have left
   assign ends = regs_q.busy && regs_q.left <= 26'(cfg_pcie_rate_i) && regs_q.rows_left < 4'd2;
   assign spare = ends ? cfg_pcie_rate_i - regs_q.left[19:0] : '0;
   assign free = !regs_q.busy || ends;
   assign read_turn = !regs_q.read_last;
+  assign write_dws = whead_i[148:141];
   assign after = chead_i[399:384];
 
-  assign rhead_ready_o = free && (read_turn || !whead_valid_i);
-  assign whead_ready_o = free && (!read_turn || !rhead_valid_i);
+  assign far_room = regs_q.far_hdr < cfg_far_hdr_buf_i[31:4];
+  assign write_needs = 29'(regs_q.far_data) + 29'(units_of(write_dws));
+  assign write_fits = whead_valid_i && far_room && write_needs <= 29'(cfg_far_data_buf_i[31:4]);
+  assign read_goes = rhead_valid_i && far_room && (read_turn || !write_fits);
+
+  assign rhead_ready_o = free && read_goes;
+  assign whead_ready_o = free && write_fits && !read_goes;
   assign chead_ready_o = 16'(regs_q.writes_out - after) < 16'h8000;
 
   assign buf_we_o = regs_q.row_write;
@@ -268,12 +307,12 @@ module pcie_link
   logic begins;  // a TLP, on the link
   logic cqe_goes;
   assign take     = tx_valid_i && tx_ready_o;
-  assign begins   = free && (rhead_valid_i || whead_valid_i);
+  assign begins   = rhead_ready_o || whead_ready_o;
   assign cqe_goes = chead_valid_i && chead_ready_o;
 
   entry_t        head;  // the TLP that begins if one does
   logic   [25:0] cost_units;  // that it needs
-  assign head = rhead_valid_i && rhead_ready_o ? rhead_i : whead_i;
+  assign head = read_goes ? rhead_i : whead_i;
   assign cost_units = 26'(head.cost) * 26'(BYTE_UNITS);
 
   always_comb begin
@@ -287,13 +326,7 @@ module pcie_link
     end
     regs_d.row_write = 1'b0;
     if (take) begin
-      regs_d.entry = '{
-          kind: tx_kind_i,
-          dws: tx_dws_i[7:0],
-          cost: tx_cost_i,
-          len: tx_len_i,
-          hdr: tx_hdr_i
-      };
+      regs_d.entry = '{kind: tx_kind_i, dws: tx_dws_i[7:0], cost: tx_cost_i, hdr: tx_hdr_i};
       if (tx_kind_i != READ) begin
         regs_d.row       = regs_q.row_half ? {tx_data_i, regs_q.row[511:0]} : {512'd0, tx_data_i};
         regs_d.row_half  = !regs_q.row_half && !tx_last_i;
@@ -305,8 +338,12 @@ module pcie_link
 
     // The link. The remainder carries over to a TLP that already waits.
     if (free) begin
-      regs_d.busy      = begins;
-      regs_d.read_last = rhead_valid_i && rhead_ready_o;
+      regs_d.busy = begins;
+      if (begins) begin
+        regs_d.read_last = read_goes;
+      end else if (!rhead_valid_i && !whead_valid_i) begin
+        regs_d.read_last = 1'b0;
+      end
     end else if (regs_q.left > 26'(cfg_pcie_rate_i)) begin
       regs_d.left = regs_q.left - 26'(cfg_pcie_rate_i);
     end
@@ -364,13 +401,21 @@ module pcie_link
     // Room: taken with the first word, given back at the end.
     if (take && tx_first_i) begin
       regs_d.held      = regs_d.held + 11'd1;
-      regs_d.data_used = regs_d.data_used + 32'(room_of(tx_len_i));
+      regs_d.data_used = regs_d.data_used + 32'(room_of(tx_dws_i[7:0]));
       regs_d.rows_used = regs_d.rows_used + (off_link ? '0 : 13'(rows_of(tx_dws_i[7:0])));
     end
     if (ends) begin
       regs_d.held      = regs_d.held - 11'd1;
-      regs_d.data_used = regs_d.data_used - 32'(room_of(regs_q.tlp.len));
+      regs_d.data_used = regs_d.data_used - 32'(room_of(regs_q.tlp.dws));
       regs_d.rows_used = regs_d.rows_used - 13'(rows_of(regs_q.tlp.dws));
+    end
+    if (room_valid_i) begin
+      regs_d.far_hdr  = less(regs_q.far_hdr, room_hdr_i);
+      regs_d.far_data = less(regs_q.far_data, room_data_i);
+    end
+    if (begins) begin
+      regs_d.far_hdr  = regs_d.far_hdr + 28'd1;
+      regs_d.far_data = regs_d.far_data + 28'(units_of(head.dws));
     end
     if (cqe_goes) begin
       regs_d.held      = regs_d.held - 11'd1;
@@ -378,9 +423,9 @@ module pcie_link
     end
   end
 
-  // No TLP has more than 255 DWs.
+  // No TLP has more than 255 DWs; what is left of a unit at the host holds nothing.
   logic unused;
-  assign unused = &{1'b0, tx_dws_i[9:8]};
+  assign unused = &{1'b0, tx_dws_i[9:8], cfg_far_hdr_buf_i[3:0], cfg_far_data_buf_i[3:0]};
 
   //////////////
   // Contract //
@@ -392,6 +437,14 @@ module pcie_link
   `ASSERT(CpushWaits_A, cpush_valid_o && !cpush_ready_i |=> cpush_valid_o && $stable(cpush_o))
   // A beat in the middle and a last one never meet.
   `ASSERT(OneBeat_A, !(regs_q.mid && regs_q.done))
+  // PCI-4: no TLP begins without room at the host.
+  `ASSERT(FarHdr_A, begins |-> regs_q.far_hdr < cfg_far_hdr_buf_i[31:4])
+  `ASSERT(FarData_A, whead_ready_o |-> write_needs <= 29'(cfg_far_data_buf_i[31:4]))
+  // What waits or is on the link is held, with room for its data and rows.
+  `ASSERT(Held_A,
+          regs_q.held >= 11'(regs_q.busy) + 11'(regs_q.rpush || regs_q.wpush || regs_q.cpush))
+  `ASSERT(HeldData_A, regs_q.data_used <= {11'd0, regs_q.held, 10'd0})
+  `ASSERT(HeldRows_A, 14'(regs_q.rows_used) <= {regs_q.held, 3'd0})
   // Room is never given back that was not taken.
   `ASSERT(Room_A, regs_q.held <= HEADERS && regs_q.rows_used <= ROWS)
   `ASSERT(Empty_A, regs_q.held == '0 |-> regs_q.data_used == '0 && regs_q.rows_used == '0)

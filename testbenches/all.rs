@@ -20,6 +20,7 @@ mod pause_send;
 mod payload_fetch;
 mod payload_write;
 mod pcie_link;
+mod pcie_room;
 mod port_rx;
 mod port_tx;
 mod qp_drain;

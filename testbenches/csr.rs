@@ -30,8 +30,9 @@ const VALUES: [u64; 16] = [
 ];
 
 /// Indices at which there begin or end registers.
-const INDICES: [u16; 18] =
-    [0, 1, 8, 18, 19, 36, 37, 63, 64, 67, 68, 127, 128, 143, 167, 171, 247, 248];
+const INDICES: [u16; 22] = [
+    0, 1, 8, 18, 19, 36, 37, 63, 64, 67, 68, 127, 128, 143, 167, 171, 191, 192, 197, 198, 247, 248,
+];
 
 fn after_reset(sizes: &Sizes, seed: u64) -> Lockstep<Regs> {
     Lockstep::new("csr", sizes, Start::Random(seed as u32)).expect("builds")

@@ -25,14 +25,14 @@ const OFFSETS: [u64; 17] = [
 const PACES: [(u64, u64, u64); 5] =
     [(100, 100, 100), (100, 75, 25), (75, 25, 75), (25, 100, 100), (100, 50, 5)];
 
-/// Transfers of a payload: from `addr`, at most 512 B with the pad bytes, none over a page.
-fn transfers(addr: u64, len: u16) -> Vec<(u64, u16)> {
+/// Transfers of a payload: from `addr`, at most `most` bytes with the pad bytes, none over a page.
+fn transfers(addr: u64, len: u16, most: u64) -> Vec<(u64, u16)> {
     let mut out = Vec::new();
     let (mut at, end) = (addr, addr + u64::from(len));
     while at < end {
         let dw = at / 4 * 4;
         let page = (at / 4096 + 1) * 4096;
-        let next = end.min(page).min(dw + 512);
+        let next = end.min(page).min(dw + most);
         out.push((at, (next - at) as u16));
         at = next;
     }
@@ -51,6 +51,8 @@ enum Event {
 /// A pair between a ring and a host memory.
 struct Bench {
     pair: Lockstep<Regs>,
+    /// The largest payload, 128 to 512.
+    payload: u16,
     ring: Ram<Word>,
     base: u64,
     host: Vec<u8>,
@@ -70,6 +72,7 @@ impl Bench {
         words.randomize(rng);
         Self {
             pair: Lockstep::new("payload_write", sizes, Start::Random(seed)).expect("builds"),
+            payload: 512,
             ring: words,
             // Two bases between which every bit of an address changes.
             base: [0x0123_4567_89ab_0000, 0xfedc_ba98_7654_0000][seed as usize % 2],
@@ -100,7 +103,7 @@ impl Bench {
         if d.write {
             let from = (d.addr - self.base) as usize;
             self.want[from..from + payload.len()].copy_from_slice(&payload);
-            let transfers = transfers(d.addr, d.len).into_iter();
+            let transfers = transfers(d.addr, d.len, self.payload.into()).into_iter();
             self.expected.extend(transfers.map(|(addr, len)| Event::Transfer(addr, len)));
             self.expected.push(Event::Release(d.charge));
         }
@@ -117,6 +120,7 @@ impl Bench {
     fn clock(&mut self, offered: bool, wr: bool, comp: bool) -> Result<Outputs, Mismatch> {
         self.shown |= offered && !self.queue.is_empty();
         let out = self.pair.clock(&Inputs {
+            cfg_max_payload: (self.payload / 128 - 1) as u8,
             in_valid: self.shown,
             r#in: self.queue.front().copied().unwrap_or_default(),
             ring_rdata: self.ring.rdata,
@@ -152,7 +156,11 @@ impl Bench {
     fn write(&mut self, out: &Outputs) {
         let pad = (out.wr_addr % 4) as usize;
         let whole = pad + usize::from(out.wr_len);
-        assert!(whole <= 512 && out.wr_addr % 4096 + u64::from(out.wr_len) <= 4096, "PCI-5");
+        assert!(
+            whole <= usize::from(self.payload)
+                && out.wr_addr % 4096 + u64::from(out.wr_len) <= 4096,
+            "PCI-5"
+        );
         assert_eq!(out.wr_first, self.at == 0, "first word");
         let mut bytes = [0; 64];
         out.wr_data.to_bytes(&mut bytes);
@@ -250,6 +258,7 @@ fn pci_5_pci_6_host_memory_equals_the_payloads() -> Result<(), Mismatch> {
         for (seed, pace) in (0..).zip(PACES) {
             let mut bench = Bench::new(&sizes, seed, &mut rng);
             for _ in 0..40 {
+                bench.payload = rng.pick(&[512, 512, 128, 256, 384]);
                 // The ring of the small build holds a few payloads at a time.
                 for _ in 0..rng.between(1, 7) {
                     let d = delivery(&bench, &mut rng);
@@ -264,25 +273,28 @@ fn pci_5_pci_6_host_memory_equals_the_payloads() -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// Every offset of the table with every length of it, back to back.
+/// Every offset of the table with every length of it, back to back, for each largest payload.
 #[test]
 fn pci_5_every_offset_with_every_length() -> Result<(), Mismatch> {
     let mut rng = Rng::new(0x5eed, "payload_write borders");
     let mut bench = Bench::new(&Sizes::DEFAULT, 9, &mut rng);
-    for offset in OFFSETS {
-        for len in LENGTHS {
-            let d = Delivery {
-                addr: bench.base + offset,
-                len,
-                write: true,
-                complete: true,
-                charge: len,
-                ..Delivery::default()
-            };
-            bench.deliver(d, &mut rng);
+    for payload in [512, 256, 128] {
+        bench.payload = payload;
+        for offset in OFFSETS {
+            for len in LENGTHS {
+                let d = Delivery {
+                    addr: bench.base + offset,
+                    len,
+                    write: true,
+                    complete: true,
+                    charge: len,
+                    ..Delivery::default()
+                };
+                bench.deliver(d, &mut rng);
+            }
+            bench.drain(&mut rng, (100, 100, 100))?;
+            bench.check();
         }
-        bench.drain(&mut rng, (100, 100, 100))?;
-        bench.check();
     }
     Ok(())
 }
@@ -359,6 +371,7 @@ fn play(file: &str) -> Result<(), Mismatch> {
     }
     for row in Table::read(file) {
         let out = pair.clock(&Inputs {
+            cfg_max_payload: 3,
             in_valid: row.bit("valid"),
             r#in: Delivery {
                 addr: row.hex("addr"),

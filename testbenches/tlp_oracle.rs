@@ -149,7 +149,7 @@ fn reads_are_completed_whole() {
             panic!("not a read: {read:x?}")
         };
         let (mut at, mut left) = (addr, len);
-        let completions: Vec<_> = tlp::completion_lengths(addr, len, rcb)
+        let completions: Vec<_> = tlp::completion_lengths(addr, len, tlp::MAX_PAYLOAD, rcb)
             .into_iter()
             .map(|len| {
                 let c = Completion { addr: at, len, left, status: 0, tag, requester };

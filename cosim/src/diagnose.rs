@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fst_writer::FstWriteError;
+use rtl_model::image::Image;
 use thiserror::Error;
 use verilated::Built;
 
@@ -59,7 +60,10 @@ pub fn diagnose(
         if let (Some(history), Some(i)) = (&mut history, instance)
             && clock <= mismatch.clock
         {
-            let inputs = node.nic.inputs_of(&mismatch.block);
+            let mut inputs = node.nic.inputs_of(&mismatch.block);
+            if inputs.is_empty() {
+                inputs = node.inputs.to_words(); // the NIC's own
+            }
             history.push(clock, &inputs, &rtl.expected[i.offset..i.regs_offset()]);
         }
         let shown = rtl.rtl.read();

@@ -81,6 +81,8 @@ pub enum Event {
         /// The reason of `payload_fetch`.
         reason: u8,
     },
+    /// A beat from the host came without room in the receive buffer (PCI-4).
+    Overrun,
     /// A duplicate arrived (RX-7).
     Duplicate,
     /// A packet came out of order and is held (RX-7).
@@ -269,6 +271,9 @@ fn receiver_events(nic: &Nic, see: &mut impl FnMut(Event)) {
         if dropped {
             see(Event::Dropped(reason));
         }
+    }
+    if o.pcie_room.over_valid {
+        see(Event::Overrun);
     }
     for (bad, reason) in [
         (o.tlp_parse.bad_valid, o.tlp_parse.bad_reason),

@@ -7,6 +7,7 @@ use rtl_model::types::Qpn;
 use serde::{Deserialize, Serialize};
 
 use crate::driver::BAR;
+use crate::host::Spoil;
 use crate::scenario::FaultKind;
 use crate::settings::{FaultSettings, Settings};
 use crate::switch::Switch;
@@ -16,6 +17,8 @@ use crate::world::{Node, ip, mac};
 
 /// Clocks between two faults of one entry.
 const GAP: u64 = 37;
+/// Clocks by which a late completion is late.
+const LATE: u64 = 20_000;
 /// The longest garbage, bytes.
 const LONGEST: u64 = 200;
 
@@ -101,7 +104,21 @@ impl Entry {
                 let (offset, bytes) = self.doorbell(n);
                 node.host.post(clock, BAR + DOORBELL_PAGE + offset, &bytes);
             }
+            FaultKind::StrayCompletions => {
+                let header = self.stray_completion(n);
+                bytes.resize(header[0] as usize % 1024 * 4, 0);
+                node.host.send_raw(clock, header, bytes);
+            }
+            kind => node.host.spoils.extend(spoil(kind)),
         }
+    }
+
+    /// A completion for any tag, of 0 to 7 DWs, that answers no read: no read of 4,095 B is left
+    /// with its next byte at an odd address.
+    fn stray_completion(&mut self, n: u64) -> Header {
+        let dws = (n % 8) as u32;
+        let kind = if dws == 0 { 0x0a00_0000 } else { 0x4a00_0000 };
+        [kind | dws, 0xfff, (self.rng.bits() as u32 & 0xff) << 8 | 1, 0]
     }
 
     /// A doorbell write with one thing wrong: size, place, opcode, a reserved bit, peer, length,
@@ -217,5 +234,21 @@ impl Entry {
         f.extend([0x80, 0, 0, 0]);
         f.extend(rest);
         f
+    }
+}
+
+/// How the next read is answered.
+fn spoil(kind: FaultKind) -> Option<Spoil> {
+    match kind {
+        FaultKind::UnsupportedRequest => Some(Spoil::Status(1)),
+        FaultKind::CompleterAbort => Some(Spoil::Status(4)),
+        FaultKind::PoisonedCompletion => Some(Spoil::Poisoned),
+        FaultKind::ShortCompletion => Some(Spoil::Short),
+        FaultKind::LongCompletion => Some(Spoil::Long),
+        FaultKind::WrongCount => Some(Spoil::Count),
+        FaultKind::RepeatedCompletion => Some(Spoil::Twice),
+        FaultKind::LateCompletion => Some(Spoil::Late(LATE)),
+        FaultKind::LostCompletion => Some(Spoil::Lost),
+        _ => None,
     }
 }

@@ -1,23 +1,30 @@
-//! A host: memory, the host-to-NIC side of the PCIe link, doorbells and the completion ring.
+//! A host: memory, its end of the PCIe link, doorbells and the completion ring.
 //!
-//! One implementation feeds both twins; it sees only what the golden NIC puts on its ports. A
-//! completion starts on the link at the exact end of its request, or when the link is free.
+//! One implementation feeds both twins; it sees only what the golden NIC puts on its ports.
+//!
+//! PCI-4: a transfer from the NIC stands in the receive buffer until the host takes it, at once or
+//! `drain` clocks later, in the order of arrival; then its room is told to the NIC as free, memory
+//! is written or the read is answered. A read leaves the receive buffer though its completions may
+//! wait for the transmit buffer: so writes are never held up by reads. PCI-1: a completion may
+//! start at the exact end of its request, `latency` clocks later, and up to `disorder` clocks more,
+//! drawn for each completion; those of one read keep their order.
 
-use std::collections::VecDeque;
+mod answer;
+mod room;
+mod transmit;
 
-use rtl_model::image::Wide;
-use rtl_model::types::{BYTE_UNITS, TlpBeat};
+use std::collections::{BTreeMap, VecDeque};
+
+use rtl_model::rng::Rng;
+use rtl_model::types::TlpBeat;
 use serde::{Deserialize, Serialize};
 
-use crate::memory::Memory;
-use crate::tlp::{self, Completion, Header, Tlp};
+pub use answer::{Read, Spoil};
+pub use room::{Room, UNIT};
+pub use transmit::{BEAT, Outgoing, Transmit};
 
-/// Protocol bytes of a transfer beside its payload (PCI-3).
-pub const OVERHEAD: u64 = 34;
-/// Bytes that a read request costs beside that (PCI-3).
-const READ_REQUEST: u64 = 64;
-/// Data bytes of a beat.
-const BEAT: usize = 128;
+use crate::memory::Memory;
+use crate::tlp::{self, Header, Tlp};
 
 /// How a host's side of the link is set.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -28,8 +35,45 @@ pub struct HostConfig {
     pub nic_rate: u64,
     /// Read completion boundary, 64 or 128.
     pub rcb: u64,
+    /// Payload bytes of a completion at most (PCI-3).
+    pub max_payload: u32,
+    /// Bytes of time that a transfer costs beside its payload (PCI-3).
+    pub overhead: u64,
+    /// The same of the NIC's transfers, and what a read request costs beside it (PCI-3).
+    pub nic_costs: [u64; 2],
     /// Clocks from a request's end to its completion's start.
     pub latency: u64,
+    /// Clocks that a completion may be late beside that, drawn for each.
+    pub disorder: u64,
+    /// This end's transmit buffer.
+    pub transmit: Room,
+    /// This end's receive buffer.
+    pub receive: Room,
+    /// The NIC's receive buffer.
+    pub nic_receive: Room,
+    /// Clocks that a transfer stands in the receive buffer.
+    pub drain: u64,
+    /// From this clock on nothing leaves the receive buffer.
+    pub drain_stops: u64,
+}
+
+/// What one direction has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounts {
+    /// Transfers.
+    pub transfers: u64,
+    /// Payload bytes.
+    pub payload: u64,
+    /// Bytes of time on the link: payload and overhead.
+    pub bytes: u64,
+}
+
+impl LinkCounts {
+    fn add(&mut self, payload: u64, cost: u64) {
+        self.transfers += 1;
+        self.payload += payload;
+        self.bytes += cost;
+    }
 }
 
 /// A TLP's place on the link: it has ended at the start of `clock`, less `back ÷ rate` clocks.
@@ -75,19 +119,6 @@ pub enum LinkEvent {
     },
 }
 
-/// A TLP that waits for the host-to-NIC direction.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Waiting {
-    header: Header,
-    data: Vec<u8>,
-    /// Units of link time.
-    cost: u128,
-    /// Absolute time from which it may start, in units of this direction.
-    from: u128,
-    /// The read whose last completion this is.
-    last_of: Option<(u64, u32)>,
-}
-
 /// Counts of what a NIC should not have done, and of the link's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounts {
@@ -103,26 +134,22 @@ pub struct HostCounts {
     pub stray_writes: u64,
     /// TLPs that are neither a read nor a write.
     pub unknown: u64,
+    /// Reads answered wrongly, late or never, on request.
+    pub spoiled: u64,
+    /// What the NIC has sent.
+    pub from_nic: LinkCounts,
 }
 
-/// What has gone over one direction of the link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkCounts {
-    /// TLPs.
-    pub transfers: u64,
-    /// Bytes of payload.
-    pub payload: u64,
-    /// Bytes of link time.
-    pub bytes: u64,
-}
-
-impl LinkCounts {
-    /// One more TLP; `request` is what a read costs beside the overhead of every TLP.
-    fn add(&mut self, payload: u64, request: u64) {
-        self.transfers += 1;
-        self.payload += payload;
-        self.bytes += payload + request + OVERHEAD;
-    }
+/// A transfer that stands in the receive buffer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Received {
+    /// The clock in which it is taken.
+    due: u64,
+    end: Moment,
+    header: Header,
+    data: Vec<u8>,
+    /// Nothing for a CQE that was off the link.
+    room: Room,
 }
 
 /// The host of one NIC.
@@ -132,40 +159,44 @@ pub struct Host {
     pub memory: Memory,
     /// Counts.
     pub counts: HostCounts,
-    /// What the NIC has sent.
-    pub taken: LinkCounts,
-    /// What was sent to the NIC.
-    pub given: LinkCounts,
     /// Settings.
     pub config: HostConfig,
     /// What happened since this was last emptied.
     pub events: Vec<LinkEvent>,
     /// Writes that came since this was last emptied, first byte and length.
     pub written: Vec<(u64, u32)>,
-    beats: VecDeque<(u64, TlpBeat)>,
-    /// Exact end of the last transfer, in units.
-    free: u128,
-    /// Clock of the last beat that ended a TLP.
-    ended: u64,
+    /// Its transmit side.
+    pub transmit: Transmit,
+    /// How the next reads are to be answered.
+    pub spoils: VecDeque<Spoil>,
     /// The TLP that is arriving.
     arriving: Option<(Header, Vec<u8>)>,
+    received: VecDeque<Received>,
+    used: Room,
+    /// Room that has become free in this clock.
+    freed: Room,
+    /// Reads that were never answered, by tag.
+    lost: BTreeMap<u8, Read>,
+    rng: Rng,
 }
 
 impl Host {
     /// A host with empty memory.
-    pub fn new(config: HostConfig) -> Self {
+    pub fn new(config: HostConfig, rng: Rng) -> Self {
         Self {
             memory: Memory::default(),
             counts: HostCounts::default(),
-            taken: LinkCounts::default(),
-            given: LinkCounts::default(),
             config,
             events: Vec::new(),
             written: Vec::new(),
-            beats: VecDeque::new(),
-            free: 0,
-            ended: 0,
+            transmit: Transmit::default(),
+            spoils: VecDeque::new(),
             arriving: None,
+            received: VecDeque::new(),
+            used: Room::default(),
+            freed: Room::default(),
+            lost: BTreeMap::new(),
+            rng,
         }
     }
 
@@ -178,34 +209,56 @@ impl Host {
     /// Queues any TLP at the start of `clock`, for scenarios in which the host misbehaves.
     pub fn send_raw(&mut self, clock: u64, header: Header, data: Vec<u8>) {
         let from = u128::from(clock) * u128::from(self.config.rate);
-        self.queue(&Waiting { header, cost: cost(data.len()), data, from, last_of: None });
+        let bytes = data.len() as u64;
+        self.transmit.push(from, Outgoing { header, data, bytes, last_of: None });
     }
 
-    /// Nothing waits and nothing arrives.
+    /// Nothing moves here, nor will.
     pub fn quiet(&self) -> bool {
-        self.beats.is_empty() && self.arriving.is_none()
+        let stands = self.received.front().is_none_or(|r| r.due == u64::MAX);
+        self.transmit.quiet() && self.arriving.is_none() && stands
     }
 
-    /// The beat that the NIC gets in `clock`, at most one.
+    /// What the receive buffer holds.
+    pub fn used(&self) -> Room {
+        self.used
+    }
+
+    /// Room of the receive buffer that the NIC is told of in this clock.
+    pub fn take_freed(&mut self) -> Room {
+        std::mem::take(&mut self.freed)
+    }
+
+    /// Lets start what can start, and gives the beat that the NIC gets in `clock`, at most one.
     pub fn beat(&mut self, clock: u64) -> Option<TlpBeat> {
-        if self.beats.front()?.0 > clock {
-            return None;
+        self.transmit.run(clock, &self.config, &mut self.events);
+        self.transmit.beat(clock)
+    }
+
+    /// What waits, for a run that does not end.
+    pub fn waits(&self) -> Vec<String> {
+        let mut out: Vec<_> = self.transmit.waits(&self.config).into_iter().collect();
+        for (tag, read) in &self.lost {
+            out.push(format!("tag {tag}: {} B at {:#x}, never answered", read.len, read.addr));
         }
-        self.beats.pop_front().map(|b| b.1)
+        if let Some(first) = self.received.front() {
+            let until = if first.due == u64::MAX { "for ever" } else { "for a while" };
+            out.push(format!(
+                "{} transfers stand in the host's buffer {until}",
+                self.received.len()
+            ));
+        }
+        out
     }
 
     /// Takes a beat that the NIC put on the link in `clock`; `back` counts on its last beat.
     ///
     /// # Panics
-    /// Never: a TLP ends only after it has begun.
+    /// When the NIC overruns the receive buffer.
     pub fn take(&mut self, clock: u64, beat: &TlpBeat, back: u64) {
         if beat.sop {
-            let header = [
-                beat.hdr.0[0] as u32,
-                (beat.hdr.0[0] >> 32) as u32,
-                beat.hdr.0[1] as u32,
-                (beat.hdr.0[1] >> 32) as u32,
-            ];
+            let [low, high] = beat.hdr.0;
+            let header = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
             self.arriving = Some((header, Vec::with_capacity(tlp::MAX_PAYLOAD as usize)));
         }
         let Some((_, data)) = &mut self.arriving else {
@@ -215,33 +268,57 @@ impl Host {
         let mut bytes = [0; BEAT];
         beat.data.to_bytes(&mut bytes);
         data.extend_from_slice(&bytes[..usize::from(beat.dws) * 4]);
-        if beat.eop {
-            let (header, data) = self.arriving.take().expect("just seen");
-            match tlp::parse(&header) {
-                Tlp::Read { .. } => self.taken.add(0, READ_REQUEST),
-                Tlp::Write { len, .. } => self.taken.add(len.into(), 0),
-                Tlp::Other => self.taken.add(data.len() as u64, 0),
-            }
-            self.arrived(Moment { clock, back, rate: self.config.nic_rate }, &header, &data);
+        if beat.eop
+            && let Some((header, data)) = self.arriving.take()
+        {
+            let room = Room::of_payload(data.len() as u64 / 4);
+            self.used += room;
+            assert!(self.config.receive.holds(self.used), "PCI-4: the host's buffer is overrun");
+            let end = Moment { clock, back, rate: self.config.nic_rate };
+            self.stand(end, header, data, room);
         }
     }
 
-    /// Takes a completion entry that costs no link time (PCI-6).
+    /// Takes a completion entry that costs no link time (PCI-6), and no room.
     pub fn take_cqe(&mut self, clock: u64, header: &Header, data: &[u8]) {
-        self.arrived(Moment { clock, back: 0, rate: self.config.nic_rate }, header, data);
+        let end = Moment { clock, back: 0, rate: self.config.nic_rate };
+        self.stand(end, *header, data.to_vec(), Room::default());
     }
 
-    fn arrived(&mut self, end: Moment, header: &Header, data: &[u8]) {
+    fn stand(&mut self, end: Moment, header: Header, data: Vec<u8>, room: Room) {
+        let due = end.clock + self.config.drain;
+        let due = if due >= self.config.drain_stops { u64::MAX } else { due };
+        self.received.push_back(Received { due, end, header, data, room });
+    }
+
+    /// Takes what is due out of the receive buffer, after the beats of `clock`.
+    pub fn drain(&mut self, clock: u64) {
+        while self.received.front().is_some_and(|r| r.due <= clock) {
+            let Some(r) = self.received.pop_front() else { break };
+            self.used -= r.room;
+            self.freed += r.room;
+            self.arrived(&r);
+        }
+    }
+
+    /// A transfer is taken.
+    fn arrived(&mut self, transfer: &Received) {
+        let Received { due, end, ref header, ref data, room } = *transfer;
+        let [overhead, read_request] = self.config.nic_costs;
         match tlp::parse(header) {
             Tlp::Read { addr, len, tag, requester } => {
+                self.counts.from_nic.add(0, read_request + overhead);
                 self.events.push(LinkEvent::Read { end, addr, len });
-                self.answer(end, &Completion { addr, len, left: len, status: 0, tag, requester });
+                self.answer(Moment { clock: due, ..end }, &Read { addr, len, tag, requester });
             }
             Tlp::Write { addr, len } if self.memory.mapped(addr, u64::from(len)) => {
                 let skip = (addr & 3) as usize;
                 self.memory.write(addr, &data[skip..skip + len as usize]);
                 self.counts.writes += 1;
                 self.counts.bytes_written += u64::from(len);
+                if room != Room::default() {
+                    self.counts.from_nic.add(u64::from(len), u64::from(len) + overhead);
+                }
                 self.events.push(LinkEvent::Written { end, addr, len });
                 self.written.push((addr, len));
             }
@@ -251,73 +328,43 @@ impl Host {
     }
 
     /// Answers a read, from the exact end of its request on.
-    fn answer(&mut self, end: Moment, read: &Completion) {
+    fn answer(&mut self, end: Moment, read: &Read) {
+        if !self.memory.mapped(read.addr, u64::from(read.len)) {
+            self.counts.stray_reads += 1;
+            self.send_at(&end, self.config.latency, vec![read.refused(UNSUPPORTED)]);
+            return;
+        }
+        self.counts.reads += 1;
+        let right = read.answer(&self.memory, self.config.max_payload, self.config.rcb);
+        let Some(spoil) = self.spoils.pop_front() else {
+            self.send_at(&end, self.config.latency, right);
+            return;
+        };
+        self.counts.spoiled += 1;
+        let spoiled = read.spoiled(right, spoil, &mut self.rng);
+        match spoil {
+            Spoil::Lost => {
+                self.lost.insert(read.tag, *read);
+            }
+            Spoil::Late(clocks) => self.send_at(&end, self.config.latency + clocks, spoiled),
+            _ => self.send_at(&end, self.config.latency, spoiled),
+        }
+    }
+
+    fn send_at(&mut self, end: &Moment, later: u64, tlps: Vec<Outgoing>) {
         let rate = u128::from(self.config.rate);
         // Where the two directions' rates differ, a remainder is rounded down to a whole unit of
         // this direction: the completion starts later by less than one unit.
         let back = u128::from(end.back) * rate / u128::from(end.rate);
-        let from = (u128::from(end.clock + self.config.latency) * rate).saturating_sub(back);
-        if !self.memory.mapped(read.addr, u64::from(read.len)) {
-            self.counts.stray_reads += 1;
-            let header = tlp::completion(&Completion { len: 0, left: 0, status: 1, ..*read });
-            self.queue(&Waiting { header, data: vec![], cost: cost(0), from, last_of: None });
-            return;
-        }
-        self.counts.reads += 1;
-        let (mut addr, mut left) = (read.addr, read.len);
-        for len in tlp::completion_lengths(read.addr, read.len, self.config.rcb) {
-            let header = tlp::completion(&Completion { addr, len, left, ..*read });
-            let pad = (addr & 3) as usize;
-            let mut data = vec![0; tlp::dws(addr, len) as usize * 4];
-            self.memory.read(addr, &mut data[pad..pad + len as usize]);
-            let cost = cost(len as usize);
-            addr += u64::from(len);
-            left -= len;
-            let last_of = (left == 0).then_some((read.addr, read.len));
-            self.queue(&Waiting { header, data, cost, from, last_of });
-        }
-    }
-
-    /// Gives a TLP its exact place on the link and lays out its beats: the last in the first clock
-    /// at or after its end, the others two clocks apart before it. At most one TLP ends a clock.
-    fn queue(&mut self, tlp: &Waiting) {
-        self.given.add((tlp.cost / u128::from(BYTE_UNITS)) as u64 - OVERHEAD, 0);
-        let rate = u128::from(self.config.rate);
-        let end = self.free.max(tlp.from) + tlp.cost;
-        let first = (tlp.from / rate) as u64 + 1;
-        let clock = (end.div_ceil(rate) as u64).max(self.ended + 1).max(first);
-        self.free = end.max(u128::from(clock - 1) * rate + 1);
-        self.ended = clock;
-        if let Some((addr, len)) = tlp.last_of {
-            let back = (u128::from(clock) * rate).saturating_sub(end) as u64;
-            let end = Moment { clock, back, rate: self.config.rate };
-            self.events.push(LinkEvent::Completed { end, addr, len });
-        }
-        self.lay_out(clock, tlp);
-    }
-
-    fn lay_out(&mut self, end: u64, tlp: &Waiting) {
-        let beats = tlp.data.len().div_ceil(BEAT).max(1);
-        let header = tlp.header;
-        for at in 0..beats {
-            let bytes = &tlp.data[at * BEAT..tlp.data.len().min((at + 1) * BEAT)];
-            let after = (beats - 1 - at) as u64;
-            let beat = TlpBeat {
-                sop: at == 0,
-                eop: after == 0,
-                hdr: Wide([
-                    u64::from(header[1]) << 32 | u64::from(header[0]),
-                    u64::from(header[3]) << 32 | u64::from(header[2]),
-                ]),
-                dws: bytes.len().div_ceil(4) as u8,
-                data: Wide::from_bytes(bytes),
-            };
-            self.beats.push_back((end - (2 * after).saturating_sub(1), beat));
+        let mut from = (u128::from(end.clock + later) * rate).saturating_sub(back);
+        for tlp in tlps {
+            if self.config.disorder > 0 {
+                from += u128::from(self.rng.below(self.config.disorder + 1)) * rate;
+            }
+            self.transmit.push(from, tlp);
         }
     }
 }
 
-/// Link time of a transfer with that much payload, in units (PCI-3).
-fn cost(len: usize) -> u128 {
-    (len as u128 + u128::from(OVERHEAD)) * u128::from(BYTE_UNITS)
-}
+/// The status of a completion for what is not there.
+const UNSUPPORTED: u8 = 1;

@@ -10,6 +10,7 @@ pub mod host;
 pub mod lockstep;
 pub mod memory;
 pub mod mutants;
+pub mod pcie;
 pub mod rc;
 pub mod reach;
 pub mod record;

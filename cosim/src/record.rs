@@ -43,16 +43,17 @@ impl RecordError {
 
 /// An exact number of nanoseconds, as a fraction in lowest terms.
 pub fn exact_ns(moment: &Moment) -> String {
-    let (mut num, mut den) = (
-        u128::from(moment.clock) * u128::from(moment.rate) - u128::from(moment.back),
-        u128::from(moment.rate),
-    );
+    let rate = u128::from(moment.rate);
+    exact_ratio(u128::from(moment.clock) * rate - u128::from(moment.back), rate)
+}
+
+/// A fraction in lowest terms; a whole number as it is.
+pub fn exact_ratio(num: u128, den: u128) -> String {
     let (mut a, mut b) = (num, den);
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    num /= a.max(1);
-    den /= a.max(1);
+    let (num, den) = (num / a.max(1), den / a.max(1));
     if den == 1 { num.to_string() } else { format!("{num}/{den}") }
 }
 
@@ -92,6 +93,8 @@ pub struct NicCounts {
     pub bad_tlps: BTreeMap<u8, u64>,
     /// Segments whose payload could not be read, by `payload_fetch`'s reason (PCI-8).
     pub failed_reads: BTreeMap<u8, u64>,
+    /// Beats from the host without room in the receive buffer (PCI-4).
+    pub overruns: u64,
     /// QPs put in error (QP-6), by what did it.
     pub qp_errors: BTreeMap<String, u64>,
     /// Duplicates.
@@ -308,6 +311,7 @@ impl Sink for Recorder {
             Event::ReadFailed { reason, .. } => {
                 *counts.failed_reads.entry(*reason).or_default() += 1;
             }
+            Event::Overrun => counts.overruns += 1,
             Event::Duplicate => counts.duplicates += 1,
             Event::OutOfOrder => counts.out_of_order += 1,
             Event::Trimmed => counts.trimmed += 1,

@@ -9,6 +9,7 @@ use verilated::{Built, Compare, Layout, Rtl};
 
 use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, build_nic};
 use crate::event::{Nowhere, Sink};
+use crate::pcie::PcieStats;
 use crate::record::{NicCounts, Recorder, Timed};
 use crate::settings::Settings;
 use crate::world::{State, World};
@@ -131,6 +132,8 @@ pub struct RunResult {
     pub intact: u64,
     /// Counts of each NIC, by name.
     pub nics: std::collections::BTreeMap<String, NicCounts>,
+    /// The PCIe link of each NIC, by name.
+    pub pcie: std::collections::BTreeMap<String, PcieStats>,
     /// The rules of the switch, in the order of the scenario.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<RuleResult>,
@@ -430,6 +433,7 @@ impl RunResult {
         });
         // The world has gone on from there to the end of a group of clocks.
         let clocks = if let Outcome::Mismatch(m) = &run.outcome { m.clock } else { world.clock };
+        let pcie = world.nodes.iter().enumerate().map(|(n, node)| (name(n), PcieStats::of(node)));
         let counts = recorder.counts.iter().enumerate().map(|(n, c)| (name(n), c.clone()));
         Self {
             scenario: scenario.to_owned(),
@@ -444,6 +448,7 @@ impl RunResult {
             messages: messages.collect(),
             intact: world.driver.intact,
             nics: counts.collect(),
+            pcie: pcie.collect(),
             switch: world.switch.results(),
             moments: recorder.moments.clone(),
         }

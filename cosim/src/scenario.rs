@@ -150,6 +150,24 @@ pub struct Pcie {
     /// Payload bytes that can wait for the link.
     #[serde(rename = "TXDataBufferSize")]
     pub tx_data_buffer_size: Option<Spanned<Size>>,
+    /// Header bytes that this end can receive.
+    #[serde(rename = "RXHeaderBufferSize")]
+    pub rx_header_buffer_size: Option<Spanned<Size>>,
+    /// Payload bytes that this end can receive.
+    #[serde(rename = "RXDataBufferSize")]
+    pub rx_data_buffer_size: Option<Spanned<Size>>,
+    /// Payload of a transfer at most: 128, 256 or 512 B.
+    pub max_payload_size: Option<Spanned<Size>>,
+    /// Bytes of time that a transfer costs beside its payload.
+    pub transfer_overhead: Option<Spanned<Size>>,
+    /// Bytes of time that a read request of the NIC costs beside that.
+    pub read_request_size: Option<Spanned<Size>>,
+    /// How long a transfer stands in the host's receive buffer.
+    pub drain_delay: Option<Spanned<Time>>,
+    /// When the host stops to take transfers out of its receive buffer, counted from boot's end.
+    pub drain_stops: Option<Spanned<Time>>,
+    /// How much later than `Latency` a completion of the host may start, drawn for each.
+    pub disorder: Option<Spanned<Time>>,
     /// Read completion boundary of the host: 64 or 128.
     #[serde(rename = "RCB")]
     pub rcb: Option<Spanned<u64>>,
@@ -294,6 +312,26 @@ pub enum FaultKind {
     GarbageTlps,
     /// Doorbell writes with something wrong in each.
     BadDoorbells,
+    /// Completions with data for all tags, those of reads under way too; none is what is due.
+    StrayCompletions,
+    /// The next read is answered Unsupported Request.
+    UnsupportedRequest,
+    /// The next read is answered Completer Abort.
+    CompleterAbort,
+    /// One completion of the next read is poisoned.
+    PoisonedCompletion,
+    /// The last completion of the next read carries a DW too few.
+    ShortCompletion,
+    /// The last completion of the next read carries a DW too many.
+    LongCompletion,
+    /// The first completion of the next read has a wrong byte count, and none follows.
+    WrongCount,
+    /// The last completion of the next read comes twice.
+    RepeatedCompletion,
+    /// The next read is answered 20 µs later than it should be.
+    LateCompletion,
+    /// The next read is never answered.
+    LostCompletion,
 }
 
 /// A scenario's text, for turning places into lines.

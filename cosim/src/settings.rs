@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::buffers::{Buffers, Overheads, SACK_WIRE};
-use crate::host::HostConfig;
+use crate::host::{HostConfig, Room};
 use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
     Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
@@ -21,6 +21,10 @@ use crate::units::{Rate, Size, Time};
 
 /// The smallest frame: a cumulative ACK (ACK-1).
 const ACK_WIRE: u64 = 62;
+/// Limits of a link buffer: room for one header, and for all that its memory can hold.
+const HEADER_BUFFER: std::ops::RangeInclusive<u64> = 16..=16_384;
+/// Room for one transfer, and for all that its memory can hold.
+const DATA_BUFFER: std::ops::RangeInclusive<u64> = 512..=262_144;
 /// Words that the ingress buffer keeps for a frame that is still coming.
 pub(crate) const INGRESS_SPARE_WORDS: u64 = 130;
 
@@ -77,6 +81,18 @@ pub struct NicSettings {
     pub tx_header: u64,
     /// Payload bytes that can wait for the PCIe link.
     pub tx_data: u64,
+    /// Header bytes that can be received.
+    pub rx_header: u64,
+    /// Payload bytes that can be received.
+    pub rx_data: u64,
+    /// Header and payload bytes that the host can receive.
+    pub far: [u64; 2],
+    /// Payload of a write at most.
+    pub max_payload: u64,
+    /// Bytes of time of a transfer beside its payload.
+    pub overhead: u64,
+    /// Bytes of time of a read beside that.
+    pub read_request: u64,
     /// The host's side.
     pub host: HostConfig,
 }
@@ -329,6 +345,24 @@ impl Check<'_> {
             return Err(self.source.error(span, "Delay", what, Some("PKT-2")));
         }
         let pcie_rate = self.pcie_rate(&n.pcie, &d.pcie)?;
+        let link = self.link_buffers(&n.pcie, &d.pcie)?;
+        let far = self.link_buffers(&n.host_pcie, &d.host_pcie)?;
+        let overhead = self.overhead(&n.pcie, &d.pcie)?;
+        let read_request = self.size(
+            "ReadRequestSize",
+            pick!(n, d, pcie.read_request_size),
+            64,
+            0..=1023,
+            "PCI-3",
+        )?;
+        let host = HostConfig {
+            nic_rate: pcie_rate,
+            nic_costs: [overhead, read_request],
+            nic_receive: Room::of_bytes(link[2], link[3]),
+            transmit: Room::of_bytes(far[0], far[1]),
+            receive: Room::of_bytes(far[2], far[3]),
+            ..self.host(n, d)?
+        };
         let icrc = pick!(n, d, icrc_enable).copied().unwrap_or(false);
         let trailer = if icrc { u64::from(ICRC_BYTES) } else { 0 };
         let largest = [mss + overheads.wire + trailer, SACK_WIRE + trailer];
@@ -377,23 +411,41 @@ impl Check<'_> {
             buffers,
             downlink,
             records: self.records(n, d)?,
-            tx_header: self.size(
-                "TXHeaderBufferSize",
-                pick!(n, d, pcie.tx_header_buffer_size),
-                16_000,
-                16..=16_384,
-                "PCI-4",
-            )?,
-            tx_data: self.size(
-                "TXDataBufferSize",
-                pick!(n, d, pcie.tx_data_buffer_size),
-                256_000,
-                512..=256_000,
-                "PCI-4",
-            )?,
-            host: self.host(n, d, pcie_rate)?,
+            tx_header: link[0],
+            tx_data: link[1],
+            rx_header: link[2],
+            rx_data: link[3],
+            far: [far[2], far[3]],
+            max_payload: self.max_payload(&n.pcie, &d.pcie)?,
+            overhead,
+            read_request,
+            host,
         };
         Ok(settled)
+    }
+
+    /// A link end's buffers: transmit and receive, headers and payload (PCI-4).
+    fn link_buffers(&self, end: &Pcie, d: &Pcie) -> Result<[u64; 4], ScenarioError> {
+        let header = |key, value| self.size(key, value, 16_000, HEADER_BUFFER, "PCI-4");
+        let data = |key, value| self.size(key, value, 256_000, DATA_BUFFER, "PCI-4");
+        Ok([
+            header("TXHeaderBufferSize", pick!(end, d, tx_header_buffer_size))?,
+            data("TXDataBufferSize", pick!(end, d, tx_data_buffer_size))?,
+            header("RXHeaderBufferSize", pick!(end, d, rx_header_buffer_size))?,
+            data("RXDataBufferSize", pick!(end, d, rx_data_buffer_size))?,
+        ])
+    }
+
+    fn overhead(&self, end: &Pcie, d: &Pcie) -> Result<u64, ScenarioError> {
+        self.size("TransferOverhead", pick!(end, d, transfer_overhead), 34, 0..=255, "PCI-3")
+    }
+
+    fn max_payload(&self, end: &Pcie, d: &Pcie) -> Result<u64, ScenarioError> {
+        let Some(size) = pick!(end, d, max_payload_size) else { return Ok(512) };
+        if [128, 256, 512].contains(&size.get_ref().0) {
+            return Ok(size.get_ref().0);
+        }
+        Err(self.error(size, "MaxPayloadSize", "must be 128, 256 or 512 B", "PCI-3"))
     }
 
     fn records(&self, n: &Nic, d: &Nic) -> Result<RecordSettings, ScenarioError> {
@@ -407,16 +459,27 @@ impl Check<'_> {
         })
     }
 
-    fn host(&self, n: &Nic, d: &Nic, nic_rate: u64) -> Result<HostConfig, ScenarioError> {
-        let rcb = pick!(n, d, host_pcie.rcb);
+    /// The host's side, but for what the NIC's side says.
+    fn host(&self, n: &Nic, d: &Nic) -> Result<HostConfig, ScenarioError> {
+        let (end, d) = (&n.host_pcie, &d.host_pcie);
+        let rcb = pick!(end, d, rcb);
         if let Some(rcb) = rcb.filter(|r| ![64, 128].contains(r.get_ref())) {
             return Err(self.error(rcb, "RCB", "must be 64 or 128", "PCI-5"));
         }
         Ok(HostConfig {
-            rate: self.pcie_rate(&n.host_pcie, &d.host_pcie)?,
-            nic_rate,
+            rate: self.pcie_rate(end, d)?,
             rcb: rcb.map_or(128, |r| *r.get_ref()),
-            latency: self.clocks("Latency", pick!(n, d, host_pcie.latency), 0)?,
+            max_payload: self.max_payload(end, d)? as u32,
+            overhead: self.overhead(end, d)?,
+            latency: self.clocks("Latency", pick!(end, d, latency), 0)?,
+            disorder: self.clocks("Disorder", pick!(end, d, disorder), 0)?,
+            drain: self.clocks("DrainDelay", pick!(end, d, drain_delay), 0)?,
+            drain_stops: self.clocks("DrainStops", pick!(end, d, drain_stops), u64::MAX)?,
+            nic_rate: 1,
+            nic_costs: [0; 2],
+            transmit: Room::default(),
+            receive: Room::default(),
+            nic_receive: Room::default(),
         })
     }
 

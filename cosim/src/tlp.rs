@@ -108,12 +108,15 @@ pub fn completion(c: &Completion) -> Header {
 /// Largest payload of a transfer.
 pub const MAX_PAYLOAD: u32 = 512;
 
-/// Bytes of each completion of a read (PCI-5): at most 512, all but the last end on the RCB.
-pub fn completion_lengths(addr: u64, len: u32, rcb: u64) -> Vec<u32> {
+/// Bit of DW 0: the payload is poisoned.
+pub const POISONED: u32 = 1 << 14;
+
+/// Bytes of each completion of a read (PCI-5): at most `most`, all but the last end on the RCB.
+pub fn completion_lengths(addr: u64, len: u32, most: u32, rcb: u64) -> Vec<u32> {
     let (mut at, mut left) = (addr, len);
     let mut out = Vec::new();
     while left > 0 {
-        let piece = left.min(MAX_PAYLOAD - (at % rcb) as u32);
+        let piece = left.min(most - (at % rcb) as u32);
         out.push(piece);
         at = at.wrapping_add(u64::from(piece));
         left -= piece;
@@ -146,7 +149,10 @@ mod tests {
 
     #[test]
     fn unaligned_completions_end_on_the_rcb() {
-        assert_eq!(completion_lengths(0x1003, 1024, 128), [509, 512, 3]);
-        assert_eq!(completion_lengths(0x1000, 4096, 64).len(), 8);
+        assert_eq!(completion_lengths(0x1003, 1024, 512, 128), [509, 512, 3]);
+        assert_eq!(completion_lengths(0x1003, 300, 128, 128), [125, 128, 47]);
+        assert_eq!(completion_lengths(0x1043, 1024, 512, 64), [509, 512, 3]);
+        assert_eq!(completion_lengths(0x1043, 1024, 512, 128), [445, 512, 67]);
+        assert_eq!(completion_lengths(0x1000, 4096, 512, 64).len(), 8);
     }
 }

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
-use crate::host::Host;
+use crate::host::{Host, Room};
+use crate::pcie::PcieBuffers;
 use crate::scenario::CLK_PS;
 use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
@@ -39,6 +40,8 @@ pub struct Node {
     /// and what it gets.
     ear: Assembler,
     arriving: u32,
+    /// The most that each buffer of the PCIe link has held.
+    pub pcie_most: PcieBuffers,
 }
 
 /// How far a scenario has come.
@@ -78,9 +81,9 @@ pub struct World {
 impl World {
     /// A scenario before its first clock. Memories start from words drawn from the seed.
     pub fn new(settings: &Settings) -> Self {
-        let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n)).collect();
         let (dests, qps) = (u64::from(settings.sizes.dests), u64::from(settings.sizes.qps));
         let boot = dests * qps + 300;
+        let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n, boot)).collect();
         let mut world = Self {
             settings: settings.clone(),
             clock: 0,
@@ -146,7 +149,7 @@ impl World {
             }
         }
         for (node, settings) in self.nodes.iter().zip(&self.settings.nics) {
-            for what in node.nic.waits() {
+            for what in node.nic.waits().into_iter().chain(node.host.waits()) {
                 out.push(format!("{}: {what}", settings.name));
             }
         }
@@ -171,8 +174,12 @@ impl World {
             if let Some((len, bytes)) = node.give_inputs(clock, wire, sink.wants_frames()) {
                 sink.event(clock, n, &Event::Arrived { len, bytes });
             }
+            for event in node.host.events.drain(..) {
+                sink.event(clock, n, &Event::Link(event));
+            }
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
+            node.account(clock);
         }
         if sink.due() <= clock {
             sink.look(self);
@@ -259,6 +266,11 @@ impl World {
             o.cqe_data.to_bytes(&mut data);
             node.host.take_cqe(clock, &header, &data);
         }
+        let freed = &node.nic.o.pcie_room;
+        if freed.freed_valid {
+            let (headers, data) = (u64::from(freed.freed_hdr), u64::from(freed.freed_data));
+            node.host.transmit.freed(Room { headers, data });
+        }
         let bell = &node.nic.o.doorbell;
         if bell.post_sched_valid {
             self.driver.taken(n, bell.post_qpn, bell.post_cookie);
@@ -268,9 +280,7 @@ impl World {
             let delay = self.settings.nics[n].close_delay;
             self.driver.qp_failed(clock, n, drain.error_qpn, delay);
         }
-        for event in node.host.events.drain(..) {
-            sink.event(clock, n, &Event::Link(event));
-        }
+        node.host.drain(clock);
         if let Some((beat, back)) = node.wire_out() {
             self.send(n, beat, back, frames, sink);
         }
@@ -330,16 +340,19 @@ impl World {
 }
 
 impl Node {
-    fn new(settings: &Settings, n: usize) -> Self {
+    fn new(settings: &Settings, n: usize, boot: u64) -> Self {
         let mut nic = Nic::reset(&settings.sizes);
         nic.randomize(&mut Rng::new(settings.seed, &format!("nic {n} memories")));
+        let mut host = settings.nics[n].host;
+        host.drain_stops = host.drain_stops.saturating_add(boot);
         Self {
             nic,
             inputs: nic::Inputs::default(),
-            host: Host::new(settings.nics[n].host),
+            host: Host::new(host, Rng::new(settings.seed, &format!("host {n}"))),
             tap: Assembler::default(),
             ear: Assembler::default(),
             arriving: 0,
+            pcie_most: PcieBuffers::default(),
         }
     }
 
@@ -370,6 +383,11 @@ impl Node {
         frames: bool,
     ) -> Option<(u32, Vec<u8>)> {
         let i = &mut self.inputs;
+        let freed = self.host.take_freed();
+        i.room_valid = freed != Room::default();
+        if i.room_valid {
+            (i.room_hdr, i.room_data) = (freed.headers as u16, freed.data as u16);
+        }
         i.tick = clock > 0 && clock.is_multiple_of(CLOCKS_PER_US);
         i.now = clock & END;
         let beat = self.host.beat(clock);
@@ -430,6 +448,12 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::RETRY, s.linear | s.expo << 8 | u64::from(s.fixed) << 16),
         (index::TX_HDR_BUF, s.tx_header),
         (index::TX_DATA_BUF, s.tx_data),
+        (index::RX_HDR_BUF, s.rx_header),
+        (index::RX_DATA_BUF, s.rx_data),
+        (index::FAR_HDR_BUF, s.far[0]),
+        (index::FAR_DATA_BUF, s.far[1]),
+        (index::PCIE_COSTS, s.overhead | s.read_request << 16),
+        (index::MAX_PAYLOAD, s.max_payload / 128 - 1),
         (index::OVERHEADS, overheads),
         (index::TRAILER, u64::from(s.icrc)),
         (index::PFC, s.buffers.pfc_enable | s.delay << 8),

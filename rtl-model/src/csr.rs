@@ -89,6 +89,15 @@ pub struct Outputs {
     pub cfg_weights: u64,
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
+    pub cfg_rx_hdr_buf: u32,
+    pub cfg_rx_data_buf: u32,
+    pub cfg_far_hdr_buf: u32,
+    pub cfg_far_data_buf: u32,
+    pub cfg_pcie_overhead: u8,
+    #[bits(10)]
+    pub cfg_read_request: u16,
+    #[bits(2)]
+    pub cfg_max_payload: u8,
     pub cfg_icrc: bool,
     /// `InitialAckTimeout` in microseconds, 41 binary places.
     pub cfg_timeout: u64,
@@ -152,6 +161,14 @@ pub struct Regs {
     pub rid: u16,
     pub ttl: u8,
     pub weights: u64,
+    pub rx_hdr_buf: u32,
+    pub rx_data_buf: u32,
+    pub far_hdr_buf: u32,
+    pub far_data_buf: u32,
+    #[bits(26)]
+    pub pcie_costs: u32,
+    #[bits(2)]
+    pub max_payload: u8,
     pub icrc: bool,
     /// `InitialAckTimeout`.
     pub ack_timeout: u64,
@@ -218,6 +235,12 @@ impl Block for Regs {
             rid: of(index::RID) as u16,
             ttl: of(index::TTL) as u8,
             weights: of(index::WEIGHTS),
+            rx_hdr_buf: of(index::RX_HDR_BUF) as u32,
+            rx_data_buf: of(index::RX_DATA_BUF) as u32,
+            far_hdr_buf: of(index::FAR_HDR_BUF) as u32,
+            far_data_buf: of(index::FAR_DATA_BUF) as u32,
+            pcie_costs: of(index::PCIE_COSTS) as u32,
+            max_payload: of(index::MAX_PAYLOAD) as u8,
             icrc: of(index::TRAILER) != 0,
             ack_timeout: of(index::ACK_TIMEOUT),
             retry: of(index::RETRY) as u32,
@@ -273,6 +296,13 @@ impl Block for Regs {
         o.cfg_weights = self.weights;
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
+        o.cfg_rx_hdr_buf = self.rx_hdr_buf;
+        o.cfg_rx_data_buf = self.rx_data_buf;
+        o.cfg_far_hdr_buf = self.far_hdr_buf;
+        o.cfg_far_data_buf = self.far_data_buf;
+        o.cfg_pcie_overhead = self.pcie_costs as u8;
+        o.cfg_read_request = (self.pcie_costs >> 16) as u16;
+        o.cfg_max_payload = self.max_payload;
         o.cfg_icrc = self.icrc;
         o.cfg_timeout = self.ack_timeout;
         o.cfg_linear = self.retry as u8 & 7;
@@ -355,6 +385,12 @@ impl Regs {
             index::PFC => self.pfc = value as u32,
             index::PENALTY => self.penalty = value,
             index::ACK_HOLD => self.ack_hold = value != 0,
+            index::RX_HDR_BUF => self.rx_hdr_buf = value as u32,
+            index::RX_DATA_BUF => self.rx_data_buf = value as u32,
+            index::FAR_HDR_BUF => self.far_hdr_buf = value as u32,
+            index::FAR_DATA_BUF => self.far_data_buf = value as u32,
+            index::PCIE_COSTS => self.pcie_costs = value as u32,
+            index::MAX_PAYLOAD => self.max_payload = value as u8,
             index::TRAILER => self.icrc = value != 0,
             index::ACK_TIMEOUT => self.ack_timeout = value,
             index::RETRY => self.retry = value as u32,

@@ -229,6 +229,12 @@ pub mod index {
     pub const PFC: u16 = 168;
     pub const PENALTY: u16 = 169;
     pub const ACK_HOLD: u16 = 170;
+    pub const RX_HDR_BUF: u16 = 192;
+    pub const RX_DATA_BUF: u16 = 193;
+    pub const FAR_HDR_BUF: u16 = 194;
+    pub const FAR_DATA_BUF: u16 = 195;
+    pub const PCIE_COSTS: u16 = 196;
+    pub const MAX_PAYLOAD: u16 = 197;
     pub const TRAILER: u16 = 248;
 }
 
@@ -447,6 +453,15 @@ registers! {
         F::new("penalty_high", 32, 32, 2_700_000),
     ];
     "ack_hold" ACK_HOLD [F::new("ack_hold", 0, 1, 0)];
+    "rx_hdr_buf" RX_HDR_BUF [F::new("rx_hdr_buf", 0, 32, 16_000)];
+    "rx_data_buf" RX_DATA_BUF [F::new("rx_data_buf", 0, 32, 256_000)];
+    "far_hdr_buf" FAR_HDR_BUF [F::new("far_hdr_buf", 0, 32, 16_000)];
+    "far_data_buf" FAR_DATA_BUF [F::new("far_data_buf", 0, 32, 256_000)];
+    "pcie_costs" PCIE_COSTS [
+        F::new("pcie_overhead", 0, 8, 34),
+        F::new("read_request", 16, 10, 64),
+    ];
+    "max_payload" MAX_PAYLOAD [F::new("max_payload", 0, 2, 3)];
     "ack_timeout" ACK_TIMEOUT [F::within("timeout", 64, 150 << 41, 1, u64::MAX)];
     "retry" RETRY [
         F::new("linear", 0, 3, 7),

@@ -28,6 +28,7 @@ pub mod pause_send;
 pub mod payload_fetch;
 pub mod payload_write;
 pub mod pcie_link;
+pub mod pcie_room;
 pub mod port_rx;
 pub mod port_tx;
 pub mod qp_drain;

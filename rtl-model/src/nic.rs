@@ -26,9 +26,9 @@ use crate::stream_fifo::{self, StreamFifo};
 use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, TlpBeat, Word};
 use crate::{
     ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
-    packet_parse, path_select, pause_hold, pause_send, payload_fetch, payload_write, port_rx,
-    port_tx, qp_drain, qp_table, replay_store, retransmit, rx_track, sack_bitmap, timer_wheel,
-    tlp_engine, tlp_parse, tx_scheduler, window,
+    packet_parse, path_select, pause_hold, pause_send, payload_fetch, payload_write, pcie_room,
+    port_rx, port_tx, qp_drain, qp_table, replay_store, retransmit, rx_track, sack_bitmap,
+    timer_wheel, tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.
@@ -43,6 +43,12 @@ pub struct Inputs {
     /// Clocks since reset.
     #[bits(48)]
     pub now: u64,
+    /// The host tells that room in its receive buffer is free again.
+    pub room_valid: bool,
+    /// Headers.
+    pub room_hdr: u16,
+    /// Units of 16 B of payload.
+    pub room_data: u16,
     /// A beat of a frame comes from the wire.
     pub wire_valid: bool,
     /// First beat of its frame.
@@ -75,6 +81,13 @@ pub struct Outputs {
     /// Units from the exact end of the transfer to this clock, less the latency; with the last beat.
     #[bits(20)]
     pub tlp_back: u32,
+    /// Room in the receive buffer is free again, to the host.
+    pub freed_valid: bool,
+    /// A header's.
+    pub freed_hdr: bool,
+    /// Units of 16 B of payload.
+    #[bits(4)]
+    pub freed_data: u8,
     /// A completion entry goes to the host at no cost of link time.
     pub cqe_valid: bool,
     /// Its header.
@@ -149,7 +162,7 @@ mod at {
 }
 
 /// The blocks that the NIC's output ports come from.
-const PORTS: u64 = 1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::port_tx;
+const PORTS: u64 = 1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::pcie_room | 1 << at::port_tx;
 
 macro_rules! memory_struct {
     ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
@@ -302,7 +315,7 @@ impl Nic {
 
     /// The NIC's output ports in this clock.
     pub fn ports(&self) -> Outputs {
-        let (pcie, port) = (&self.o.pcie_link, &self.o.port_tx);
+        let (pcie, port, room) = (&self.o.pcie_link, &self.o.port_tx, &self.o.pcie_room);
         Outputs {
             rx_ready: self.o.rx_fifo.in_ready,
             tlp_valid: pcie.tlp_valid,
@@ -312,6 +325,9 @@ impl Nic {
             tlp_dws: pcie.tlp_dws,
             tlp_data: pcie.tlp_data,
             tlp_back: pcie.tlp_back,
+            freed_valid: room.freed_valid,
+            freed_hdr: room.freed_hdr,
+            freed_data: room.freed_data,
             cqe_valid: pcie.cqe_valid,
             cqe_hdr: pcie.cqe_hdr,
             cqe_data: pcie.cqe_data,
@@ -411,6 +427,66 @@ impl Nic {
         (self.changed, self.seen, self.read) = (0, 0, 0);
     }
 
+    /// Conservation on the PCIe link (PCI-4, PCI-8): the transmit buffer holds what waits in its
+    /// queues and is on the link, and every tag is free, with a read, or kept for one.
+    ///
+    /// # Errors
+    /// What is held and what is counted, where they differ.
+    pub fn conserved(&self) -> Result<(), String> {
+        let (link, engine) = (&self.b.pcie_link, &self.b.tlp_engine);
+        let queues = self.o.pcie_reads.level + self.o.pcie_writes.level + self.o.pcie_cqes.level;
+        let pushed = u32::from(link.rpush || link.wpush || link.cpush);
+        let partial = if engine.valid { !engine.first } else { engine.open };
+        let held = queues + pushed + u32::from(link.busy) + u32::from(partial);
+        if u32::from(link.held) != held {
+            return Err(format!("{held} transfers wait, {} headers are taken", link.held));
+        }
+        let fetch = &self.b.payload_fetch;
+        let (busy, free) = (fetch.busy.count_ones(), usize::from(fetch.tags_free));
+        if busy + free + fetch.unmade() != fetch.busy.len() {
+            return Err(format!("{busy} tags with a read, {free} free, {} kept", fetch.unmade()));
+        }
+        Ok(())
+    }
+
+    /// What is on the link to the host: begun, and not seen there whole by the end of this clock.
+    pub fn on_link(&self) -> (u32, u32) {
+        let link = &self.b.pcie_link;
+        let of =
+            |there: bool, dws: u8| if there { (1, u32::from(dws.div_ceil(4))) } else { (0, 0) };
+        let (a, b) = (of(link.busy, link.tlp.dws), of(link.done, link.done_tlp.dws));
+        (a.0 + b.0, a.1 + b.1)
+    }
+
+    /// Tags, buffers and credits of the PCIe link that something waits for.
+    fn pcie_waits(&self) -> Vec<String> {
+        let (link, i) = (&self.b.pcie_link, &self.i.pcie_link);
+        let mut out = Vec::new();
+        let busy: Vec<_> = self.b.payload_fetch.busy.iter_ones().map(|t| t.to_string()).collect();
+        if !busy.is_empty() {
+            out.push(format!("tags without all their data: {}", busy.join(", ")));
+        }
+        if i.tx_valid && !self.o.pcie_link.tx_ready {
+            out.push(format!(
+                "a transfer waits for the transmit buffer: {} of {} B of headers, {} of {} B of data",
+                16 * link.held, i.cfg_tx_hdr_buf, link.data_used, i.cfg_tx_data_buf
+            ));
+        }
+        for (kind, waits) in [("read", i.rhead_valid), ("write", i.whead_valid)] {
+            if waits && !link.busy {
+                out.push(format!(
+                    "a {kind} waits for the host's receive buffer: {} of {} B of headers, {} of {} \
+                     B of data",
+                    16 * link.far_hdr,
+                    i.cfg_far_hdr_buf,
+                    16 * link.far_data,
+                    i.cfg_far_data_buf
+                ));
+            }
+        }
+        out
+    }
+
     /// What waits in the NIC, for a run that does not end.
     pub fn waits(&self) -> Vec<String> {
         let mut out = Vec::new();
@@ -424,6 +500,7 @@ impl Nic {
         if !busy.is_empty() {
             out.push(format!("busy blocks: {}", busy.join(", ")));
         }
+        out.extend(self.pcie_waits());
         let streams = [
             ("a segment waits for payload_fetch (tags)", &self.o.tx_scheduler.seg_valid),
             ("a frame waits for the port", &self.o.dat_queue.out_valid),

@@ -370,6 +370,12 @@ impl Regs {
         Judged { fate, slot: due.slot, line: due.line, refused, renewed }
     }
 
+    /// Reads that the segment under way still has to make; their tags are kept.
+    pub fn unmade(&self) -> usize {
+        let offset = (self.cur_addr % u64::from(PAGE)) as u16;
+        if self.cur_valid { usize::from((offset + self.cur_left).div_ceil(PAGE)) } else { 0 }
+    }
+
     /// Bytes of the next read: to the segment's end or the page's.
     fn read_bytes(&self) -> u16 {
         let to_page = PAGE - (self.cur_addr % u64::from(PAGE)) as u16;

@@ -5,10 +5,11 @@
 //! without a gap between transfers and between deliveries, so 64 B a clock where the address is a
 //! multiple of 4; a delivery without words takes a clock. Completions: one every second clock.
 //!
-//! PCI-5: a transfer ends at 512 B, pad bytes of its first DW included (so 128 DWs at most), and at
-//! each 4 KiB boundary. Its first word starts with the `addr[1:0]` pad bytes, which are not
-//! enabled; all transfers of a payload but the first start on a DW. After a 4 KiB cut the payload's
-//! offset in its words is anything: each word is cut out of the two payload words that hold it.
+//! PCI-5: a transfer ends at the largest payload, 128 B × (1 + `cfg_max_payload`), pad bytes of its
+//! first DW included (so 128 DWs at most), and at each 4 KiB boundary. Its first word starts with
+//! the `addr[1:0]` pad bytes, which are not enabled; all transfers of a payload but the first start
+//! on a DW. After a 4 KiB cut the payload's offset in its words is anything: each word is cut out
+//! of the two payload words that hold it.
 //! PCI-6: the charge is released when `tlp_engine` has taken the last word; for 0 bytes, when its
 //! turn comes. A delivery with `write` clear passes its words over and releases nothing.
 //! RX-8: a completion follows the payload writes before it.
@@ -30,8 +31,8 @@ use crate::types::{Delivery, Qpn, Word};
 
 /// No transfer crosses a boundary of this many bytes. PCI-5.
 const PAGE: u64 = 4096;
-/// Bytes of a transfer, pad bytes included. PCI-3.
-const TRANSFER: u16 = 512;
+/// A transfer carries at most so many of these bytes, pad bytes included. PCI-3.
+const PAYLOAD_STEP: u16 = 128;
 /// Bytes of a word.
 const WORD: u16 = 64;
 
@@ -73,6 +74,9 @@ impl Item for RingWords {
 /// Input ports, without the `_i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
 pub struct Inputs {
+    /// The largest payload is 128 B × (1 + this), from `csr`.
+    #[bits(2)]
+    pub cfg_max_payload: u8,
     /// From `rx_track`.
     pub in_valid: bool,
     /// The delivery.
@@ -252,10 +256,11 @@ fn turned(low: &Word, high: &Word, turn: u8) -> Word {
 }
 
 impl Regs {
-    fn cut(&self) -> Cut {
+    fn cut(&self, i: &Inputs) -> Cut {
         let pad = (self.a_addr % 4) as u16;
         let to_page = (PAGE - self.a_addr % PAGE) as u16;
-        let opens = (self.a_rest == 0).then(|| self.a_left.min(to_page).min(TRANSFER - pad));
+        let payload = PAYLOAD_STEP * (u16::from(i.cfg_max_payload) + 1);
+        let opens = (self.a_rest == 0).then(|| self.a_left.min(to_page).min(payload - pad));
         let rest = opens.unwrap_or(self.a_rest);
         let bytes = rest.min(WORD - pad);
         let none = !self.a_after.write || self.a_left == 0;
@@ -434,7 +439,7 @@ impl Block for Regs {
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
         o.in_ready = !self.a_valid;
         if self.flow(i).a_goes {
-            let cut = self.cut();
+            let cut = self.cut(i);
             o.in_ready = cut.ends;
             o.ring_re = cut.needs;
             o.ring_raddr = if cut.needs { u32::from(self.a_word) } else { 0 };
@@ -455,7 +460,7 @@ impl Block for Regs {
             self.turn(&i.ring_rdata);
         }
         if flow.a_goes {
-            let cut = self.cut();
+            let cut = self.cut(i);
             self.advance(&cut);
         }
         if i.in_valid && o.in_ready {

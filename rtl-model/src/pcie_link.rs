@@ -10,22 +10,28 @@
 //! clock, is 1. Beats that are not the last go out every second clock from the second clock after
 //! the begin on.
 //!
-//! Room: a TLP takes 16 B of header room and its payload, rounded up to 16 B, of data room from
-//! its first word until it has ended; a read needs header room only. Reads and writes alternate
-//! when both wait, a read first; a link that runs out of TLPs forgets whose turn it was.
+//! Room: a TLP takes 16 B of header room and its payload's DWs, rounded up to 16 B, of data room
+//! from its first word until it has ended; a read needs header room only. The same room is taken in
+//! the host's receive buffer from its begin until the host tells on `room_*`, in units of 16 B,
+//! that it is free again; a unit too many is passed over. Room told in clock a lets a TLP begin at
+//! the start of clock a + 2.
+//! Reads and writes alternate when both wait and have room at the host, a read first; one without
+//! room there leaves its turn to the other, and has it when there is room. A link with no TLP
+//! waiting forgets whose turn it was.
 //!
 //! A CQE write with cost 0 is off the link: it goes to `cqe_*`, one clock after the last beat of
 //! the last write that was accepted before it, or 3 clocks after its own word, whichever is later.
-//! It holds its room until then.
+//! It holds its room until then, and takes none at the host.
 //!
 //! Around it stand a `ram_1r1w` of 4,096 rows of 128 B (a TLP begins on a row, so that one read
 //! gives a beat: a 65 B write lasts 1.57 clocks) and three `ram_fifo`s, depth 1,024 each, for what
 //! waits: reads, writes, CQEs off the link. All 1,024 headers fit, whatever they are.
 //!
-//! Borders: room exactly enough and 1 B short; 29 and 30 B of payload (29 B: one a clock); a TLP
-//! that ends exactly with a clock; a spare over the next cost; 32, 33 and 129 DWs; the wrap of the
-//! rows; 4,096 rows and 1,024 headers held. Limits: one TLP starts a clock; a rate over 512,000
-//! units (64 B a clock) makes long TLPs wait for their rows; 255 DWs a TLP.
+//! Borders: room exactly enough and 1 B short, here and at the host; room told in the clock in
+//! which more is taken; 29 and 30 B of payload (29 B: one a clock); a TLP that ends exactly with a
+//! clock; a spare over the next cost; 32, 33 and 129 DWs; the wrap of the rows; 4,096 rows and
+//! 1,024 headers held. Limits: one TLP starts a clock; a rate over 512,000 units (64 B a clock)
+//! makes long TLPs wait for their rows; 255 DWs a TLP.
 
 use derive::{Image, Packed};
 use serde::{Deserialize, Serialize};
@@ -56,9 +62,6 @@ pub struct Entry {
     /// Bytes of time on the link.
     #[bits(13)]
     pub cost: u16,
-    /// Payload bytes.
-    #[bits(10)]
-    pub len: u16,
     /// Header.
     pub hdr: Wide<2>,
 }
@@ -84,6 +87,10 @@ pub struct Inputs {
     pub cfg_tx_hdr_buf: u32,
     /// Bytes of data room, from `csr`.
     pub cfg_tx_data_buf: u32,
+    /// Bytes of header room at the host, from `csr`.
+    pub cfg_far_hdr_buf: u32,
+    /// Bytes of data room at the host, from `csr`.
+    pub cfg_far_data_buf: u32,
     /// A word of a TLP, from `tlp_engine`.
     pub tx_valid: bool,
     /// The first of its TLP.
@@ -101,9 +108,6 @@ pub struct Inputs {
     /// Bytes of time on the link.
     #[bits(13)]
     pub tx_cost: u16,
-    /// Payload bytes.
-    #[bits(10)]
-    pub tx_len: u16,
     /// The word.
     pub tx_data: Word,
     /// The row read in the last clock that read one.
@@ -126,6 +130,12 @@ pub struct Inputs {
     pub chead_valid: bool,
     /// The oldest one.
     pub chead: CqeEntry,
+    /// The host tells that room is free again.
+    pub room_valid: bool,
+    /// Headers.
+    pub room_hdr: u16,
+    /// Units of 16 B of payload.
+    pub room_data: u16,
 }
 
 /// Output ports, without the `_o`.
@@ -133,6 +143,9 @@ pub struct Inputs {
 pub struct Outputs {
     /// To `tlp_engine`.
     pub tx_ready: bool,
+    /// To `tlp_engine`: units of 16 B for payload that nothing has taken.
+    #[bits(28)]
+    pub tx_free: u32,
     /// Write a row this clock.
     pub buf_we: bool,
     /// Row to write.
@@ -200,6 +213,12 @@ pub struct Regs {
     /// Rows in it.
     #[bits(13)]
     pub rows_used: u16,
+    /// Headers in the host's receive buffer and on the link.
+    #[bits(28)]
+    pub far_hdr: u32,
+    /// Payload there, in units of 16 B.
+    #[bits(28)]
+    pub far_data: u32,
     /// The row being filled.
     pub row: Beat,
     /// Its low half is filled.
@@ -278,9 +297,14 @@ fn rows_of(dws: u8) -> u8 {
     dws.div_ceil(ROW_DWS)
 }
 
-/// Data room that so many bytes take. PCI-4.
-fn room_of(len: u16) -> u32 {
-    u32::from(len).next_multiple_of(GRAIN)
+/// Data room that so many DWs take, in units of 16 B. PCI-4.
+fn units_of(dws: u8) -> u32 {
+    u32::from(dws.div_ceil(4))
+}
+
+/// The same in bytes.
+fn room_of(dws: u8) -> u32 {
+    units_of(dws) * GRAIN
 }
 
 /// The TLP coming in is a CQE off the link.
@@ -327,8 +351,10 @@ impl Block for Regs {
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
         o.tx_ready = !self.stuck(i) && (!i.tx_first || self.has_room(i));
         let free = !self.busy || self.ends(i);
-        o.rhead_ready = free && !(i.whead_valid && self.read_last);
-        o.whead_ready = free && (!i.rhead_valid || self.read_last);
+        o.tx_free = i.cfg_tx_data_buf.saturating_sub(self.data_used) / GRAIN;
+        let (read, write) = self.fits(i);
+        o.rhead_ready = free && read && !(write && self.read_last);
+        o.whead_ready = free && write && !o.rhead_ready;
         o.chead_ready = self.writes_out.wrapping_sub(i.chead.after) < 0x8000;
     }
 
@@ -342,10 +368,14 @@ impl Block for Regs {
             self.done_back = i.cfg_pcie_rate - self.left;
             self.busy = false;
             self.held -= 1;
-            self.data_used -= room_of(self.tlp.len);
+            self.data_used -= room_of(self.tlp.dws);
             self.rows_used -= u16::from(rows_of(self.tlp.dws));
         }
         self.read_row(o.buf_re);
+        if i.room_valid {
+            self.far_hdr = self.far_hdr.saturating_sub(i.room_hdr.into());
+            self.far_data = self.far_data.saturating_sub(i.room_data.into());
+        }
         if !self.busy {
             self.begin(i, o, if ends { self.done_back } else { 0 });
         } else if self.left > i.cfg_pcie_rate {
@@ -356,9 +386,12 @@ impl Block for Regs {
 
     fn idle(&self, i: &Inputs) -> bool {
         let out = self.out_valid || self.cqe_valid || self.done || self.mid;
-        let inward = i.tx_valid || self.row_write || self.rpush || self.wpush || self.cpush;
-        let waiting = i.rhead_valid || i.whead_valid || i.chead_valid;
-        !self.busy && !out && !inward && !waiting && !self.read_last && !self.mid_first
+        let inward = i.tx_valid && (!i.tx_first || self.has_room(i)) || i.room_valid;
+        let words = self.row_write || self.rpush || self.wpush || self.cpush;
+        let (read, write) = self.fits(i);
+        let waits = i.rhead_valid || i.whead_valid;
+        let begins = read || write || i.chead_valid || self.read_last && !waits;
+        !self.busy && !out && !inward && !words && !begins && !self.mid_first
     }
 }
 
@@ -368,10 +401,17 @@ impl Regs {
         self.rpush && !i.rpush_ready || self.wpush && !i.wpush_ready || self.cpush && !i.cpush_ready
     }
 
+    /// A read waits and has room at the host; so does a write.
+    fn fits(&self, i: &Inputs) -> (bool, bool) {
+        let hdr = self.far_hdr < i.cfg_far_hdr_buf / GRAIN;
+        let data = self.far_data + units_of(i.whead.dws) <= i.cfg_far_data_buf / GRAIN;
+        (i.rhead_valid && hdr, i.whead_valid && hdr && data)
+    }
+
     /// The TLP coming in fits: header, payload, and rows.
     fn has_room(&self, i: &Inputs) -> bool {
         let headers = u32::from(self.held + 1);
-        let data = u64::from(self.data_used) + u64::from(room_of(i.tx_len));
+        let data = u64::from(self.data_used) + u64::from(room_of(i.tx_dws as u8));
         let rows = self.rows_used + u16::from(rows_of(i.tx_dws as u8));
         headers <= u32::from(HEADERS)
             && headers * GRAIN <= i.cfg_tx_hdr_buf
@@ -385,12 +425,17 @@ impl Regs {
 
     /// The next TLP goes onto the free link, `spare` units ago.
     fn begin(&mut self, i: &Inputs, o: &Outputs, spare: u32) {
-        self.read_last = i.rhead_valid && o.rhead_ready;
-        self.tlp = match (self.read_last, i.whead_valid) {
+        self.tlp = match (o.rhead_ready, o.whead_ready) {
             (true, _) => i.rhead,
             (false, true) => i.whead,
-            (false, false) => return,
+            (false, false) => {
+                self.read_last &= i.rhead_valid || i.whead_valid;
+                return;
+            }
         };
+        self.read_last = o.rhead_ready;
+        self.far_hdr += 1;
+        self.far_data += units_of(self.tlp.dws);
         self.busy = true;
         self.left = (u32::from(self.tlp.cost) * BYTE_UNITS as u32).saturating_sub(spare);
         self.rows_left = rows_of(self.tlp.dws);
@@ -458,13 +503,7 @@ impl Regs {
             return;
         }
         let off_link = off_link(i);
-        self.entry = Entry {
-            kind: i.tx_kind,
-            dws: i.tx_dws as u8,
-            cost: i.tx_cost,
-            len: i.tx_len,
-            hdr: i.tx_hdr,
-        };
+        self.entry = Entry { kind: i.tx_kind, dws: i.tx_dws as u8, cost: i.tx_cost, hdr: i.tx_hdr };
         if i.tx_kind != READ {
             let (low, high) = self.row.0.split_at_mut(8);
             if self.row_half {
@@ -478,7 +517,7 @@ impl Regs {
         }
         if i.tx_first {
             self.held += 1;
-            self.data_used += room_of(i.tx_len);
+            self.data_used += room_of(i.tx_dws as u8);
             if !off_link {
                 self.rows_used += u16::from(rows_of(self.entry.dws));
             }

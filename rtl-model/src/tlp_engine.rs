@@ -5,12 +5,14 @@
 //!
 //! PCI-2, PCI-3, PCI-5, section 13: a header lies beside the data, DW0 in bits 31:0, DW3 zero in
 //! the 3-DW form, which addresses below 4 GiB take. A write has tag 0. The cost is the time on the
-//! link: a read 98 B whatever it reads, a write its payload and 34 B, a CQE write 66 B with
-//! `cfg_cqe_on_link` and else 0.
+//! link: a read `cfg_read_request` + `cfg_pcie_overhead` whatever it reads, a write its payload and
+//! the overhead, a CQE write 32 B and the overhead with `cfg_cqe_on_link` and else 0.
 //!
 //! TLPs never interleave. When a read and a write both wait, they alternate, a read first; a clock
 //! in which nothing waits forgets whose turn it was. A CQE write goes before a payload write that
-//! has not begun, and in its turn.
+//! has not begun, and in its turn. A write whose payload does not fit into the `tx_free`
+//! units of the transmit buffer leaves its turn to the reads, which need no room for payload
+//! (PCI-4): so no read stands behind a write that waits.
 //!
 //! Borders: 1 DW and 2 DWs, offsets 0 to 3 (case 25); 1,024 DWs, whose length field is 0 (case 3);
 //! 4 GiB; a write of 1 word, of several, of 129 DWs; all three sources waiting at once. The
@@ -24,10 +26,6 @@ use crate::image::Wide;
 use crate::sizes::Sizes;
 use crate::types::Word;
 
-/// Bytes that a transfer costs beyond its payload. PCI-3.
-pub const OVERHEAD: u16 = 34;
-/// Bytes that a read request costs, without the overhead. PCI-3.
-pub const READ_REQUEST: u16 = 64;
 /// Bytes of a CQE.
 pub const CQE_BYTES: u16 = 32;
 
@@ -45,6 +43,11 @@ pub struct Inputs {
     pub cfg_rid: u16,
     /// CQE writes cost link time, from `csr`.
     pub cfg_cqe_on_link: bool,
+    /// Bytes of time that a TLP costs beside its payload, from `csr`. PCI-3.
+    pub cfg_pcie_overhead: u8,
+    /// Bytes of time that a read costs beside that, from `csr`. PCI-3.
+    #[bits(10)]
+    pub cfg_read_request: u16,
     /// A read, from `payload_fetch`.
     pub rd_valid: bool,
     /// Where it reads.
@@ -75,6 +78,9 @@ pub struct Inputs {
     pub cqe_data: Wide<4>,
     /// From `pcie_link`.
     pub tx_ready: bool,
+    /// Units of 16 B for payload in the transmit buffer, before the word that waits.
+    #[bits(28)]
+    pub tx_free: u32,
 }
 
 /// Output ports, without the `_o`.
@@ -103,9 +109,6 @@ pub struct Outputs {
     /// Bytes of time on the link.
     #[bits(13)]
     pub tx_cost: u16,
-    /// Payload bytes.
-    #[bits(10)]
-    pub tx_len: u16,
     /// The word.
     pub tx_data: Word,
 }
@@ -130,9 +133,6 @@ pub struct Regs {
     /// Its cost.
     #[bits(13)]
     pub cost: u16,
-    /// Its payload bytes.
-    #[bits(10)]
-    pub len: u16,
     /// The word; zero in a read.
     pub data: Word,
     /// A payload write has begun and not ended.
@@ -177,18 +177,17 @@ impl Block for Regs {
         o.tx_hdr = self.hdr;
         o.tx_dws = self.dws;
         o.tx_cost = self.cost;
-        o.tx_len = self.len;
         o.tx_data = self.data;
     }
 
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
         let free = i.tx_ready || !self.valid;
         let start = free && !self.open;
-        let writes = i.wr_valid || i.cqe_valid;
+        let (wr_fits, cqe_fits) = self.fits(i);
         let write_turn = !i.rd_valid || self.read_last;
-        o.rd_ready = start && !(writes && self.read_last);
-        o.cqe_ready = start && write_turn;
-        o.wr_ready = free && (self.open || write_turn && !i.cqe_valid);
+        o.rd_ready = start && !((wr_fits || cqe_fits) && self.read_last);
+        o.cqe_ready = start && write_turn && cqe_fits;
+        o.wr_ready = free && (self.open || write_turn && wr_fits);
     }
 
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
@@ -199,20 +198,21 @@ impl Block for Regs {
             return;
         }
         self.valid = true;
+        let overhead = u16::from(i.cfg_pcie_overhead);
         if i.rd_valid && o.rd_ready {
             let (hdr, _) = request(false, i.rd_addr, i.rd_len, i.rd_tag, i.cfg_rid);
-            self.begin(READ, hdr, 0, READ_REQUEST + OVERHEAD, 0);
+            self.begin(READ, hdr, 0, i.cfg_read_request + overhead);
             self.data = Wide::ZERO;
         } else if i.cqe_valid && o.cqe_ready {
             let (hdr, dws) = request(true, i.cqe_addr & !3, CQE_BYTES, 0, i.cfg_rid);
-            let cost = if i.cfg_cqe_on_link { CQE_BYTES + OVERHEAD } else { 0 };
-            self.begin(CQE, hdr, dws, cost, CQE_BYTES);
+            let cost = if i.cfg_cqe_on_link { CQE_BYTES + overhead } else { 0 };
+            self.begin(CQE, hdr, dws, cost);
             self.data = Wide::ZERO;
             self.data.0[..4].copy_from_slice(&i.cqe_data.0);
         } else if i.wr_valid && o.wr_ready {
             if i.wr_first {
                 let (hdr, dws) = request(true, i.wr_addr, i.wr_len, 0, i.cfg_rid);
-                self.begin(WRITE, hdr, dws, i.wr_len + OVERHEAD, i.wr_len);
+                self.begin(WRITE, hdr, dws, i.wr_len + overhead);
             }
             self.kind = WRITE;
             self.first = i.wr_first;
@@ -225,23 +225,39 @@ impl Block for Regs {
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        let waits = self.valid && !i.tx_ready;
+        let (wr_fits, cqe_fits) = self.fits(i);
+        let held = (i.wr_valid || i.cqe_valid) && !(self.open && i.wr_valid);
+        let held = held && !i.rd_valid && !wr_fits && !cqe_fits;
+        let waits = self.valid && !i.tx_ready || !self.valid && held;
         let nothing = !i.rd_valid && !i.wr_valid && !i.cqe_valid;
         let forgets = self.read_last && !self.open && nothing;
         !forgets && (waits || nothing && !self.valid)
     }
 }
 
+/// Units of 16 B that so many DWs take. PCI-4.
+fn units_of(dws: u64) -> u32 {
+    dws.div_ceil(4) as u32
+}
+
 impl Regs {
+    /// A payload write waits, behind no CQE, and has room; a CQE waits and has room.
+    fn fits(&self, i: &Inputs) -> (bool, bool) {
+        let pending = if self.valid && self.first { units_of(self.dws.into()) } else { 0 };
+        let room = i.tx_free.saturating_sub(pending);
+        let dws = (i.wr_addr % 4 + u64::from(i.wr_len)).div_ceil(4);
+        let wr = i.wr_valid && !i.cqe_valid && room >= units_of(dws);
+        (wr, i.cqe_valid && room >= units_of(u64::from(CQE_BYTES) / 4))
+    }
+
     /// A TLP of one word; a longer write corrects `last`.
-    fn begin(&mut self, kind: u8, hdr: Wide<2>, dws: u16, cost: u16, len: u16) {
+    fn begin(&mut self, kind: u8, hdr: Wide<2>, dws: u16, cost: u16) {
         self.first = true;
         self.last = true;
         self.kind = kind;
         self.hdr = hdr;
         self.dws = dws;
         self.cost = cost;
-        self.len = len;
         self.read_last = kind == READ;
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rtl_model::types::BYTE_UNITS;
 
-use super::table::{Cell, Column, Format, Table};
-use crate::host::LinkCounts;
+use super::table::{Column, Format, Table};
+use crate::host::{LinkCounts, UNIT};
 use crate::record::RecordError;
 use crate::world::World;
 
@@ -30,6 +30,8 @@ impl Pcie {
             Column::count("busy_ns", "time that the link was busy with them, rounded down"),
             Column::count("tx_header_buffer_B", "header bytes in the transmit buffer"),
             Column::count("tx_data_buffer_B", "payload bytes in the transmit buffer"),
+            Column::count("rx_header_buffer_B", "header bytes in the other end's receive buffer"),
+            Column::count("rx_data_buffer_B", "payload bytes in the other end's receive buffer"),
         ];
         let row = "each direction of each NIC's PCIe link, each NDStatsReportInterval";
         Ok(Self { table: Table::new(folder, "pcie-stats", row, &columns, format)? })
@@ -39,14 +41,14 @@ impl Pcie {
     pub fn row(&mut self, world: &World, nic: usize) {
         let node = &world.nodes[nic];
         let config = &node.host.config;
-        let link = &node.nic.b.pcie_link;
-        let out = [16 * u64::from(link.held), u64::from(link.data_used)];
-        let up = (&node.host.taken, config.nic_rate, out.map(Cell::from));
-        let down = (&node.host.given, config.rate, [Cell::Empty, Cell::Empty]);
-        for (direction, (counts, rate, buffer)) in [("nic_to_host", up), ("host_to_nic", down)] {
+        let held = node.pcie_buffers();
+        let (taken, given) = (&node.host.counts.from_nic, &node.host.transmit.sent);
+        let up = (taken, config.nic_rate, [held.nic_transmit, held.host_receive]);
+        let down = (given, config.rate, [held.host_transmit, held.nic_receive]);
+        for (direction, (counts, rate, buffers)) in [("nic_to_host", up), ("host_to_nic", down)] {
             let LinkCounts { transfers, payload, bytes } = *counts;
             let busy = u128::from(bytes) * u128::from(BYTE_UNITS) / u128::from(rate);
-            let [header, data] = buffer;
+            let [tx, rx] = buffers.map(|room| (UNIT * room.headers, UNIT * room.data));
             self.table.row(&[
                 world.clock.into(),
                 world.settings.nics[nic].name.as_str().into(),
@@ -55,8 +57,10 @@ impl Pcie {
                 payload.into(),
                 bytes.into(),
                 (busy as u64).into(),
-                header,
-                data,
+                tx.0.into(),
+                tx.1.into(),
+                rx.0.into(),
+                rx.1.into(),
             ]);
         }
     }

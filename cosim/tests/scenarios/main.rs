@@ -7,6 +7,7 @@ mod figures;
 mod frames;
 mod path;
 mod pauses;
+mod pcie;
 mod rc;
 mod receive;
 mod records;

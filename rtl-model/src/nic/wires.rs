@@ -31,6 +31,10 @@ pub(super) mod from {
         level(&mut i.tlp_parse.rx_eop, o.out_data.eop, wake, at::tlp_parse);
         level(&mut i.tlp_parse.rx_hdr, o.out_data.hdr, wake, at::tlp_parse);
         level(&mut i.tlp_parse.rx_dws, o.out_data.dws, wake, at::tlp_parse);
+        if valid(&mut i.pcie_room.out_valid, o.out_valid, wake, at::pcie_room) {
+            i.pcie_room.out_sop = o.out_data.sop;
+            i.pcie_room.out_dws = o.out_data.dws;
+        }
     }
 
     pub fn tlp_parse(nic: &mut Nic) {
@@ -358,7 +362,6 @@ pub(super) mod from {
         level(&mut i.pcie_link.tx_first, o.tx_first, wake, at::pcie_link);
         level(&mut i.pcie_link.tx_kind, o.tx_kind, wake, at::pcie_link);
         level(&mut i.pcie_link.tx_dws, o.tx_dws, wake, at::pcie_link);
-        level(&mut i.pcie_link.tx_len, o.tx_len, wake, at::pcie_link);
     }
 
     pub fn pcie_link(nic: &mut Nic) {
@@ -373,6 +376,9 @@ pub(super) mod from {
             i.pcie_cqes.in_data = o.cpush;
         }
     }
+
+    /// Its outputs are the NIC's.
+    pub fn pcie_room(_nic: &mut Nic) {}
 
     pub fn pcie_reads(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.pcie_reads, &mut nic.wake);
@@ -726,9 +732,16 @@ impl Nic {
         i.tx_scheduler.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.tlp_engine.cfg_rid = o.cfg_rid;
         i.tlp_engine.cfg_cqe_on_link = o.cfg_cqe_on_link;
+        i.tlp_engine.cfg_pcie_overhead = o.cfg_pcie_overhead;
+        i.tlp_engine.cfg_read_request = o.cfg_read_request;
+        i.payload_write.cfg_max_payload = o.cfg_max_payload;
+        i.pcie_room.cfg_rx_hdr_buf = o.cfg_rx_hdr_buf;
+        i.pcie_room.cfg_rx_data_buf = o.cfg_rx_data_buf;
         i.pcie_link.cfg_pcie_rate = o.cfg_pcie_rate;
         i.pcie_link.cfg_tx_hdr_buf = o.cfg_tx_hdr_buf;
         i.pcie_link.cfg_tx_data_buf = o.cfg_tx_data_buf;
+        i.pcie_link.cfg_far_hdr_buf = o.cfg_far_hdr_buf;
+        i.pcie_link.cfg_far_data_buf = o.cfg_far_data_buf;
         i.packet_build.cfg_own_ip = o.cfg_own_ip;
         i.packet_build.cfg_own_mac = o.cfg_own_mac;
         i.packet_build.cfg_hop_mac = o.cfg_hop_mac;
@@ -944,6 +957,8 @@ impl Nic {
             b.tlp_parse.ready(&i.tlp_parse, &mut o.tlp_parse);
         }
         ready(&mut i.rx_fifo.out_ready, o.tlp_parse.rx_ready, wake, at::tlp_parse, at::rx_fifo);
+        ready(&mut i.pcie_room.out_ready, o.tlp_parse.rx_ready, wake, at::tlp_parse, at::pcie_room);
+        ready(&mut i.pcie_room.in_ready, o.rx_fifo.in_ready, wake, at::rx_fifo, at::pcie_room);
         if woken(*wake, at::rx_fifo) {
             b.rx_fifo.ready(&i.rx_fifo, &mut o.rx_fifo);
         }
@@ -987,6 +1002,9 @@ impl Nic {
             at::pcie_link,
             at::tlp_engine,
         );
+        if woken(*wake, at::pcie_link) {
+            level(&mut i.tlp_engine.tx_free, o.pcie_link.tx_free, wake, at::tlp_engine);
+        }
         if woken(*wake, at::tlp_engine) {
             b.tlp_engine.ready(&i.tlp_engine, &mut o.tlp_engine);
         }
@@ -1818,6 +1836,14 @@ impl Nic {
         i.retransmit.now = ports.now;
         if valid(&mut i.rx_fifo.in_valid, ports.rx_valid, wake, at::rx_fifo) {
             i.rx_fifo.in_data = ports.rx;
+        }
+        if valid(&mut i.pcie_room.in_valid, ports.rx_valid, wake, at::pcie_room) {
+            i.pcie_room.in_sop = ports.rx.sop;
+            i.pcie_room.in_dws = ports.rx.dws;
+        }
+        if valid(&mut i.pcie_link.room_valid, ports.room_valid, wake, at::pcie_link) {
+            i.pcie_link.room_hdr = ports.room_hdr;
+            i.pcie_link.room_data = ports.room_data;
         }
         if valid(&mut i.port_rx.wire_valid, ports.wire_valid, wake, at::port_rx) {
             i.port_rx.wire_sop = ports.wire_sop;
