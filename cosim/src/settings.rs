@@ -423,10 +423,7 @@ impl Check<'_> {
             overhead,
             read_request,
             host,
-            bases: [
-                self.base("SourceBase", pick!(n, d, host_pcie.source_base), SOURCES)?,
-                self.base("TargetBase", pick!(n, d, host_pcie.target_base), TARGETS)?,
-            ],
+            bases: self.bases(&n.host_pcie, &d.host_pcie)?,
         };
         Ok(settled)
     }
@@ -440,6 +437,13 @@ impl Check<'_> {
             data("TXDataBufferSize", pick!(end, d, tx_data_buffer_size))?,
             header("RXHeaderBufferSize", pick!(end, d, rx_header_buffer_size))?,
             data("RXDataBufferSize", pick!(end, d, rx_data_buffer_size))?,
+        ])
+    }
+
+    fn bases(&self, end: &Pcie, d: &Pcie) -> Result<[u64; 2], ScenarioError> {
+        Ok([
+            self.base("SourceBase", pick!(end, d, source_base), SOURCES)?,
+            self.base("TargetBase", pick!(end, d, target_base), TARGETS)?,
         ])
     }
 

@@ -39,7 +39,7 @@ pub fn whole(world: &World) {
 }
 
 /// The four sizes of an end, in bytes.
-fn sizes(end: &str, header: u64, data: u64) -> String {
+pub fn sizes(end: &str, header: u64, data: u64) -> String {
     let mut out = String::new();
     for side in ["TX", "RX"] {
         let _ = writeln!(out, "{end}.{side}HeaderBufferSize = \"{header}B\"");

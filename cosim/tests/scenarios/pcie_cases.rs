@@ -9,7 +9,7 @@ use cosim::tlp::{Tlp, parse};
 use cosim::world::{Node, World};
 
 use crate::common::{lockstep, message, scenario, settings};
-use crate::pcie::{back, whole};
+use crate::pcie::{back, sizes, whole};
 
 /// The request that a NIC begins to send in this clock, and whether it has the 4-DW form.
 fn request(node: &Node) -> Option<(Tlp, bool)> {
@@ -140,12 +140,8 @@ fn waited(clocks: &mut u64, valid: bool, ready: bool, seen: &mut BTreeMap<u64, u
 fn case_21_buffers_of_one_two_and_three_places() {
     for places in [1, 2, 3] {
         let mut text = "limit = \"400us\"\nbuild = \"small\"\n[defaults]\n".to_owned();
-        for end in ["PCIe", "HostPCIe"] {
-            for side in ["TX", "RX"] {
-                text += &format!("{end}.{side}HeaderBufferSize = \"{}B\"\n", 16 * places);
-                text += &format!("{end}.{side}DataBufferSize = \"{}B\"\n", 512 * places);
-            }
-        }
+        text += &sizes("PCIe", 16 * places, 512 * places);
+        text += &sizes("HostPCIe", 16 * places, 512 * places);
         text += "HostPCIe.DrainDelay = \"40ns\"\n";
         let one = message("0B", "most = \"6000B\"\ncount = 12\noutstanding = 4\noffset = 3");
         let settings = settings(&scenario(&text, &(back(&one) + &one)));
