@@ -9,6 +9,7 @@ mod path;
 mod pauses;
 mod pcie;
 mod rc;
+mod readme;
 mod receive;
 mod records;
 mod resend;
