@@ -10,6 +10,7 @@ mod pauses;
 mod pcie;
 mod pcie_cases;
 mod rc;
+mod readme;
 mod receive;
 mod records;
 mod resend;
