@@ -26,9 +26,9 @@ use crate::stream_fifo::{self, StreamFifo};
 use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, TlpBeat, Word};
 use crate::{
     ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
-    packet_parse, path_select, payload_fetch, payload_write, pcie_room, port_rx, port_tx, qp_drain,
-    qp_table, replay_store, retransmit, rx_track, sack_bitmap, timer_wheel, tlp_engine, tlp_parse,
-    tx_scheduler, window,
+    packet_parse, path_select, pause_hold, pause_send, payload_fetch, payload_write, pcie_room,
+    port_rx, port_tx, qp_drain, qp_table, replay_store, retransmit, rx_track, sack_bitmap,
+    timer_wheel, tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.
@@ -456,6 +456,17 @@ impl Nic {
             |there: bool, dws: u8| if there { (1, u32::from(dws.div_ceil(4))) } else { (0, 0) };
         let (a, b) = (of(link.busy, link.tlp.dws), of(link.done, link.done_tlp.dws));
         (a.0 + b.0, a.1 + b.1)
+    }
+
+    /// A transfer waits for room in the transmit buffer, or the link stands still though one waits,
+    /// for want of room at the host.
+    pub fn short_of_room(&self) -> [bool; 2] {
+        let (link, i, o) = (&self.b.pcie_link, &self.i.pcie_link, &self.o.pcie_link);
+        let taken = !i.tx_valid || o.tx_ready;
+        let waits = i.rhead_valid || i.whead_valid;
+        let begins = o.rhead_ready || o.whead_ready;
+        let write = self.b.tlp_engine.short_of_room(&self.i.tlp_engine);
+        [!taken || write, waits && !link.busy && !begins]
     }
 
     /// Tags, buffers and credits of the PCIe link that something waits for.
