@@ -74,9 +74,15 @@ module ingress_pool
   output logic  drop_valid_o,
   output drop_e drop_reason_o,
 
-  // Occupancy
+  // Occupancy; what arrived in the clock before, with what its class then held, taken or not, and
+  // whether something of a class was released: to pause_send
   output bytes_t occ0_o,
-  output bytes_t occ1_o
+  output bytes_t occ1_o,
+  output logic   arr_valid_o,
+  output logic   arr_ctl_o,
+  output bytes_t arr_occ_o,
+  output logic   rel0_o,
+  output logic   rel1_o
 );
 
   localparam int unsigned FRAME_WORDS = 128;  // 8,192 B
@@ -102,6 +108,11 @@ module ingress_pool
     parsed_t     ctl;
     logic        drop_valid;
     drop_e       drop_reason;
+    logic        arr_valid;
+    logic        arr_ctl;
+    bytes_t      arr_occ;
+    logic        rel0;
+    logic        rel1;
   } regs_t;
 
   localparam regs_t RESET = '{
@@ -118,7 +129,12 @@ module ingress_pool
       ctl_valid: 1'b0,
       ctl: parsed_t'(0),
       drop_valid: 1'b0,
-      drop_reason: DropNone
+      drop_reason: DropNone,
+      arr_valid: 1'b0,
+      arr_ctl: 1'b0,
+      arr_occ: '0,
+      rel0: 1'b0,
+      rel1: 1'b0
   };
 
   regs_t regs_d;
@@ -147,6 +163,11 @@ module ingress_pool
   assign drop_reason_o = regs_q.drop_reason;
   assign occ0_o        = regs_q.occ0;
   assign occ1_o        = regs_q.occ1;
+  assign arr_valid_o   = regs_q.arr_valid;
+  assign arr_ctl_o     = regs_q.arr_ctl;
+  assign arr_occ_o     = regs_q.arr_occ;
+  assign rel0_o        = regs_q.rel0;
+  assign rel1_o        = regs_q.rel1;
 
   ////////////////
   // Next state //
@@ -231,6 +252,15 @@ module ingress_pool
     if (regs_d.drop_valid) begin
       regs_d.drop_reason = in_drop_i == DropNone ? DropPool : in_drop_i;
     end
+
+    // For pause_send.
+    regs_d.arr_valid = in_valid_i && in_drop_i == DropNone;
+    if (regs_d.arr_valid) begin
+      regs_d.arr_ctl = !is_data;
+      regs_d.arr_occ = (is_data ? regs_q.occ0 : regs_q.occ1) + bytes_t'(in_i.charge);
+    end
+    regs_d.rel0 = rel_valid_i || rel2_valid_i;
+    regs_d.rel1 = relt_valid_i || relc_valid_i;
   end
 
   //////////////

@@ -684,20 +684,21 @@ module nic
   frame_t ctl_queue_ram_rdata;
 
   // From egress_arbiter
-  logic egress_arbiter_dat_ready;
-  logic egress_arbiter_ctl_ready;
+  logic egress_arbiter_pfc_ready;
+  logic [7:0] egress_arbiter_cls_ready;
   logic egress_arbiter_tx_valid;
   frame_t egress_arbiter_tx;
-  logic egress_arbiter_tx_ctl;
+  logic [3:0] egress_arbiter_tx_cls;
   logic egress_arbiter_end_valid;
   rate_t egress_arbiter_end_back;
   len_t egress_arbiter_end_len;
   logic egress_arbiter_end_data;
   slot_t egress_arbiter_end_slot;
-  logic egress_arbiter_end_ctl;
+  logic [3:0] egress_arbiter_end_cls;
   bytes_t egress_arbiter_egress_free;
   bytes_t egress_arbiter_ctl_free;
   logic egress_arbiter_half_valid;
+  logic [255:0] egress_arbiter_occ;
 
   // From port_tx
   logic [1:0] port_tx_bank_re;
@@ -729,6 +730,11 @@ module nic
   drop_e packet_parse_out_drop;
   logic [7:0] packet_parse_out_words;
   logic packet_parse_pfc_valid;
+  logic [7:0] packet_parse_pfc_classes;
+  logic [127:0] packet_parse_pfc_quanta;
+
+  // From pause_hold
+  logic [7:0] pause_hold_paused;
 
   // From ingress_pool
   logic ingress_pool_ring_we;
@@ -742,7 +748,18 @@ module nic
   drop_e ingress_pool_drop_reason;
   bytes_t ingress_pool_occ0;
   bytes_t ingress_pool_occ1;
+  logic ingress_pool_arr_valid;
+  logic ingress_pool_arr_ctl;
+  bytes_t ingress_pool_arr_occ;
+  logic ingress_pool_rel0;
+  logic ingress_pool_rel1;
   word_t ingress_ring_rdata;
+
+  // From pause_send
+  logic pause_send_frame_valid;
+  frame_t pause_send_frame;
+  logic [7:0] pause_send_xoff;
+  logic [7:0] pause_send_xon;
 
   // From dat_fifo
   logic dat_fifo_in_ready;
@@ -2366,7 +2383,7 @@ module nic
       .in_ready_o(dat_queue_in_ready),
       .in_data_i(packet_build_frame),
       .out_valid_o(dat_queue_out_valid),
-      .out_ready_i(egress_arbiter_dat_ready),
+      .out_ready_i(egress_arbiter_cls_ready[0]),
       .out_data_o(dat_queue_out_data),
       .ram_we_o(dat_queue_ram_we),
       .ram_waddr_o(dat_queue_ram_waddr),
@@ -2400,7 +2417,7 @@ module nic
       .in_ready_o(ctl_queue_in_ready),
       .in_data_i(ack_build_frame),
       .out_valid_o(ctl_queue_out_valid),
-      .out_ready_i(egress_arbiter_ctl_ready),
+      .out_ready_i(egress_arbiter_cls_ready[1]),
       .out_data_o(ctl_queue_out_data),
       .ram_we_o(ctl_queue_ram_we),
       .ram_waddr_o(ctl_queue_ram_waddr),
@@ -2427,36 +2444,46 @@ module nic
   egress_arbiter u_egress_arbiter (
       .clk_i,
       .rst_ni,
-      .dat_valid_i(dat_queue_out_valid),
-      .dat_ready_o(egress_arbiter_dat_ready),
-      .dat_i(dat_queue_out_data),
-      .ctl_valid_i(ctl_queue_out_valid),
-      .ctl_ready_o(egress_arbiter_ctl_ready),
-      .ctl_i(ctl_queue_out_data),
+      .pfc_valid_i(pause_send_frame_valid),
+      .pfc_ready_o(egress_arbiter_pfc_ready),
+      .pfc_i(pause_send_frame),
+      .cls_valid_i({6'd0, ctl_queue_out_valid, dat_queue_out_valid}),
+      .cls_ready_o(egress_arbiter_cls_ready),
+      .cls0_i(dat_queue_out_data),
+      .cls1_i(ctl_queue_out_data),
+      .cls2_i('0),
+      .cls3_i('0),
+      .cls4_i('0),
+      .cls5_i('0),
+      .cls6_i('0),
+      .cls7_i('0),
+      .paused_i(pause_hold_paused),
       .tx_valid_o(egress_arbiter_tx_valid),
       .tx_o(egress_arbiter_tx),
-      .tx_ctl_o(egress_arbiter_tx_ctl),
+      .tx_cls_o(egress_arbiter_tx_cls),
       .end_valid_o(egress_arbiter_end_valid),
       .end_back_o(egress_arbiter_end_back),
       .end_len_o(egress_arbiter_end_len),
       .end_data_o(egress_arbiter_end_data),
       .end_slot_o(egress_arbiter_end_slot),
-      .end_ctl_o(egress_arbiter_end_ctl),
+      .end_cls_o(egress_arbiter_end_cls),
       .resv_valid_i(tx_scheduler_resv_valid),
       .resv_bytes_i(tx_scheduler_resv_bytes),
       .unresv_valid_i(qp_drain_unresv_valid),
       .unresv_bytes_i(qp_drain_unresv_bytes),
       .cresv_valid_i(ack_build_cresv_valid),
       .cresv_bytes_i(ack_build_cresv_bytes),
+      .oresv_valid_i(1'b0),
+      .oresv_cls_i('0),
+      .oresv_bytes_i('0),
       .egress_free_o(egress_arbiter_egress_free),
       .ctl_free_o(egress_arbiter_ctl_free),
       .half_valid_o(egress_arbiter_half_valid),
+      .occ_o(egress_arbiter_occ),
       .cfg_wire_rate_i(csr_cfg_wire_rate),
-      .cfg_egress_pool0_i(csr_cfg_egress_pool[31:0]),
-      .cfg_egress_pool1_i(csr_cfg_egress_pool[63:32]),
+      .cfg_egress_pool_i(csr_cfg_egress_pool),
       .cfg_sched_i(csr_cfg_sched),
-      .cfg_weight0_i(csr_cfg_weights[7:0]),
-      .cfg_weight1_i(csr_cfg_weights[15:8])
+      .cfg_weights_i(csr_cfg_weights)
   );
 
   port_tx u_port_tx (
@@ -2524,7 +2551,20 @@ module nic
       .out_o(packet_parse_out),
       .out_drop_o(packet_parse_out_drop),
       .out_words_o(packet_parse_out_words),
-      .pfc_valid_o(packet_parse_pfc_valid)
+      .pfc_valid_o(packet_parse_pfc_valid),
+      .pfc_classes_o(packet_parse_pfc_classes),
+      .pfc_quanta_o(packet_parse_pfc_quanta)
+  );
+
+  pause_hold u_pause_hold (
+      .clk_i,
+      .rst_ni,
+      .pfc_valid_i(packet_parse_pfc_valid),
+      .pfc_classes_i(packet_parse_pfc_classes),
+      .pfc_quanta_i(packet_parse_pfc_quanta),
+      .cfg_wire_rate_i(csr_cfg_wire_rate),
+      .cfg_pfc_delay_i(csr_cfg_pfc_delay),
+      .paused_o(pause_hold_paused)
   );
 
   ingress_pool #(
@@ -2562,7 +2602,34 @@ module nic
       .drop_valid_o(ingress_pool_drop_valid),
       .drop_reason_o(ingress_pool_drop_reason),
       .occ0_o(ingress_pool_occ0),
-      .occ1_o(ingress_pool_occ1)
+      .occ1_o(ingress_pool_occ1),
+      .arr_valid_o(ingress_pool_arr_valid),
+      .arr_ctl_o(ingress_pool_arr_ctl),
+      .arr_occ_o(ingress_pool_arr_occ),
+      .rel0_o(ingress_pool_rel0),
+      .rel1_o(ingress_pool_rel1)
+  );
+
+  pause_send u_pause_send (
+      .clk_i,
+      .rst_ni,
+      .arr_valid_i(ingress_pool_arr_valid),
+      .arr_cls_i({2'd0, ingress_pool_arr_ctl}),
+      .arr_occ_i(ingress_pool_arr_occ),
+      .rel_cls_i({6'd0, ingress_pool_rel1, ingress_pool_rel0}),
+      .occ_i({192'd0, ingress_pool_occ1, ingress_pool_occ0}),
+      .frame_valid_o(pause_send_frame_valid),
+      .frame_ready_i(egress_arbiter_pfc_ready),
+      .frame_o(pause_send_frame),
+      .xoff_o(pause_send_xoff),
+      .xon_o(pause_send_xon),
+      .cfg_own_mac_i(csr_cfg_own_mac),
+      .cfg_wire_rate_i(csr_cfg_wire_rate),
+      .cfg_pfc_enable_i(csr_cfg_pfc_enable),
+      .cfg_pfc_delay_i(csr_cfg_pfc_delay),
+      .cfg_quanta_i(csr_cfg_quanta),
+      .cfg_xoff_i(csr_cfg_xoff),
+      .cfg_xon_i(csr_cfg_xon)
   );
 
   ram_1r1w #(

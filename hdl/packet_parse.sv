@@ -17,6 +17,9 @@
 //   one is the last check (Icrc).
 // - The reserved flag and DF of IPv4, the UDP checksum, P_Key and BTH's reserved bits are ignored.
 // - A dropped frame leaves `out_o` as it was. PFC's frames are too short to have brought words.
+//
+// It is longer than a module should be: every reason for a drop and every field of eight kinds of
+// frame stand in one place.
 
 `include "assert.svh"
 
@@ -51,8 +54,10 @@ module packet_parse
   output drop_e         out_drop_o,
   output logic    [7:0] out_words_o,
 
-  // PFC frames, to counters
-  output logic pfc_valid_o
+  // PFC frames, to pause_hold: the classes named, and what is asked for each
+  output logic         pfc_valid_o,
+  output logic [  7:0] pfc_classes_o,
+  output logic [127:0] pfc_quanta_o
 );
 
   localparam len_t SHORTEST = BASE_BYTES + FCS_BYTES;
@@ -63,11 +68,13 @@ module packet_parse
   ///////////////
 
   typedef struct {
-    logic       valid;
-    parsed_t    parsed;
-    drop_e      drop;
-    logic [7:0] words;
-    logic       pfc;
+    logic         valid;
+    parsed_t      parsed;
+    drop_e        drop;
+    logic [7:0]   words;
+    logic         pfc;
+    logic [7:0]   pfc_classes;
+    logic [127:0] pfc_quanta;   // of class 0 lowest
   } regs_t;
 
   localparam regs_t RESET = '{
@@ -75,7 +82,9 @@ module packet_parse
       parsed: parsed_t'(0),
       drop: DropNone,
       words: '0,
-      pfc: 1'b0
+      pfc: 1'b0,
+      pfc_classes: '0,
+      pfc_quanta: '0
   };
 
   regs_t regs_d;
@@ -93,11 +102,13 @@ module packet_parse
   // Outputs //
   /////////////
 
-  assign out_valid_o = regs_q.valid;
-  assign out_o       = regs_q.parsed;
-  assign out_drop_o  = regs_q.drop;
-  assign out_words_o = regs_q.words;
-  assign pfc_valid_o = regs_q.pfc;
+  assign out_valid_o   = regs_q.valid;
+  assign out_o         = regs_q.parsed;
+  assign out_drop_o    = regs_q.drop;
+  assign out_words_o   = regs_q.words;
+  assign pfc_valid_o   = regs_q.pfc;
+  assign pfc_classes_o = regs_q.pfc_classes;
+  assign pfc_quanta_o  = regs_q.pfc_quanta;
 
   ////////////////
   // Next state //
@@ -260,7 +271,11 @@ module packet_parse
 
     if (frame_valid_i) begin
       if (is_pfc && drop == DropNone) begin
-        regs_d.pfc = 1'b1;
+        regs_d.pfc         = 1'b1;
+        regs_d.pfc_classes = frame_hdr_i[8*17+:8];
+        for (int unsigned c = 0; c < 8; c++) begin
+          regs_d.pfc_quanta[16*c+:16] = num16(frame_hdr_i[8*18+16*c+:16]);
+        end
       end else begin
         regs_d.valid = 1'b1;
         regs_d.drop  = drop;

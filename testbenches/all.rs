@@ -15,6 +15,8 @@ mod mutants;
 mod packet_build;
 mod packet_parse;
 mod path_select;
+mod pause_hold;
+mod pause_send;
 mod payload_fetch;
 mod payload_write;
 mod pcie_link;

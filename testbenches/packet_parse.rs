@@ -351,10 +351,17 @@ fn any(rng: &mut Rng) -> Inputs {
     let len = if trimmed { 62 } else { len + if icrc { 4 } else { 0 } };
     let len = if rng.percent(20) { len + rng.below(3) as u16 - 1 } else { len };
     let mut bytes = frame(opcode, dscp, rng.below(4) as u8, len, rng);
-    if rng.percent(5) {
+    if rng.percent(10) {
+        rng.fill(&mut bytes[26..30]); // from whatever address
+        fix_sum(&mut bytes);
+    }
+    let pfc = rng.percent(8);
+    if pfc {
+        rng.fill(&mut bytes[16..58]);
         bytes[..6].copy_from_slice(&PFC_MAC);
         bytes[12..16].copy_from_slice(&[0x88, 0x08, 1, 1]);
     }
+    let len = if pfc && rng.percent(80) { 64 } else { len };
     if rng.percent(25) {
         let at = rng.below(104) as usize;
         bytes[at] ^= 1 << rng.below(8);

@@ -196,7 +196,7 @@ impl Entry {
                 f = self.packet(0xca, &[0; 4]);
                 f[15] = 12 << 2; // trimmed
             }
-            14 => return frame::pause(1, &[0xffff, 0, 0, 0, 0, 0, 0, 0]),
+            14 => return frame::pause(1, &[16, 0, 0, 0, 0, 0, 0, 0]),
             _ => {
                 // The sender's number of a QP of its own, and a PSN that is far out of its window.
                 let slot = self.frame.last_slot.to_be_bytes();

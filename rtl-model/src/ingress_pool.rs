@@ -105,6 +105,16 @@ pub struct Outputs {
     pub occ0: u32,
     /// Bytes held of class 1's pool.
     pub occ1: u32,
+    /// To `pause_send`: a packet arrived in the clock before.
+    pub arr_valid: bool,
+    /// It is of class 1.
+    pub arr_ctl: bool,
+    /// What its class then held, it included, taken or not.
+    pub arr_occ: u32,
+    /// Something of class 0 was released in the clock before.
+    pub rel0: bool,
+    /// Something of class 1 was.
+    pub rel1: bool,
 }
 
 /// Words of the ring: a parameter of the RTL and no register.
@@ -153,6 +163,16 @@ pub struct Regs {
     pub drop_valid: bool,
     /// Why the last one was.
     pub drop_reason: Drop,
+    /// A packet arrived.
+    pub arr_valid: bool,
+    /// It was of class 1.
+    pub arr_ctl: bool,
+    /// What its class held with it.
+    pub arr_occ: u32,
+    /// Something of class 0 was released.
+    pub rel0: bool,
+    /// Something of class 1 was.
+    pub rel1: bool,
 }
 
 impl Block for Regs {
@@ -176,6 +196,11 @@ impl Block for Regs {
             ctl: Parsed::default(),
             drop_valid: false,
             drop_reason: Drop::None,
+            arr_valid: false,
+            arr_ctl: false,
+            arr_occ: 0,
+            rel0: false,
+            rel1: false,
         }
     }
 
@@ -191,6 +216,11 @@ impl Block for Regs {
         o.drop_reason = self.drop_reason;
         o.occ0 = self.occ0;
         o.occ1 = self.occ1;
+        o.arr_valid = self.arr_valid;
+        o.arr_ctl = self.arr_ctl;
+        o.arr_occ = self.arr_occ;
+        o.rel0 = self.rel0;
+        o.rel1 = self.rel1;
     }
 
     fn clock(&mut self, i: &Inputs, _: &Outputs) {
@@ -199,6 +229,14 @@ impl Block for Regs {
         self.dat_valid &= !i.dat_ready;
         self.ctl_valid &= !i.ctl_ready;
 
+        self.rel0 = i.rel_valid || i.rel2_valid;
+        self.rel1 = i.relt_valid || i.relc_valid;
+        self.arr_valid = i.in_valid && i.in_drop == Drop::None;
+        if self.arr_valid {
+            self.arr_ctl = i.r#in.kind != Kind::Data;
+            let held = if self.arr_ctl { self.occ1 } else { self.occ0 };
+            self.arr_occ = held.wrapping_add(u32::from(i.r#in.charge));
+        }
         self.drop_valid = false;
         if i.in_valid {
             self.count = 0;
@@ -235,6 +273,9 @@ impl Block for Regs {
     fn idle(&self, i: &Inputs) -> bool {
         let output = self.ring_we
             || self.drop_valid
+            || self.arr_valid
+            || self.rel0
+            || self.rel1
             || self.dat_valid && i.dat_ready
             || self.ctl_valid && i.ctl_ready;
         let input = i.word_valid || i.in_valid || i.free_valid;

@@ -23,6 +23,8 @@ pub mod packed;
 pub mod packet_build;
 pub mod packet_parse;
 pub mod path_select;
+pub mod pause_hold;
+pub mod pause_send;
 pub mod payload_fetch;
 pub mod payload_write;
 pub mod pcie_link;

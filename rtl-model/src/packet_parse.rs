@@ -88,8 +88,12 @@ pub struct Outputs {
     pub out_drop: Drop,
     /// Words of payload that went to `ingress_pool`.
     pub out_words: u8,
-    /// To counters: a PFC frame.
+    /// To `pause_hold`: a PFC frame.
     pub pfc_valid: bool,
+    /// The classes that it names.
+    pub pfc_classes: u8,
+    /// What it asks for each, class 0 lowest.
+    pub pfc_quanta: Wide<2>,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -105,6 +109,10 @@ pub struct Regs {
     pub words: u8,
     /// A PFC frame came.
     pub pfc: bool,
+    /// The classes that the last one named.
+    pub pfc_classes: u8,
+    /// What it asked for each.
+    pub pfc_quanta: Wide<2>,
 }
 
 impl Block for Regs {
@@ -112,7 +120,15 @@ impl Block for Regs {
     type Outputs = Outputs;
 
     fn reset(_: &Sizes) -> Self {
-        Self { valid: false, parsed: Parsed::default(), drop: Drop::None, words: 0, pfc: false }
+        Self {
+            valid: false,
+            parsed: Parsed::default(),
+            drop: Drop::None,
+            words: 0,
+            pfc: false,
+            pfc_classes: 0,
+            pfc_quanta: Wide::ZERO,
+        }
     }
 
     fn drive(&self, o: &mut Outputs) {
@@ -121,6 +137,8 @@ impl Block for Regs {
         o.out_drop = self.drop;
         o.out_words = self.words;
         o.pfc_valid = self.pfc;
+        o.pfc_classes = self.pfc_classes;
+        o.pfc_quanta = self.pfc_quanta;
     }
 
     fn clock(&mut self, i: &Inputs, _: &Outputs) {
@@ -132,7 +150,7 @@ impl Block for Regs {
         let mut bytes = [0; 104];
         i.frame_hdr.to_bytes(&mut bytes);
         match judge(&Received { bytes: &bytes, i }) {
-            Verdict::Pfc => self.pfc = true,
+            Verdict::Pfc => self.pause(&bytes),
             Verdict::Drop(why) => {
                 self.valid = true;
                 self.drop = why;
@@ -149,6 +167,19 @@ impl Block for Regs {
 
     fn idle(&self, i: &Inputs) -> bool {
         !i.frame_valid && !self.valid && !self.pfc
+    }
+}
+
+impl Regs {
+    /// Section 12: the classes that a PFC frame names, and their times.
+    fn pause(&mut self, bytes: &[u8; 104]) {
+        self.pfc = true;
+        self.pfc_classes = bytes[17];
+        let mut times = [0; 16];
+        for (le, be) in times.chunks_mut(2).zip(bytes[18..34].chunks(2)) {
+            le.copy_from_slice(&[be[1], be[0]]);
+        }
+        self.pfc_quanta = Wide::from_bytes(&times);
     }
 }
 

@@ -6,6 +6,7 @@ mod ends;
 mod figures;
 mod frames;
 mod path;
+mod pauses;
 mod pcie;
 mod rc;
 mod receive;

@@ -64,6 +64,8 @@ macro_rules! blocks {
             36 timer_wheel "u_timer_wheel" (timer_wheel::Regs) (timer_wheel::Inputs) (timer_wheel::Outputs) (timer_wheel::Regs::reset) (always);
             37 waits "u_waits" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
             38 pcie_room "u_pcie_room" (pcie_room::Regs) (pcie_room::Inputs) (pcie_room::Outputs) (pcie_room::Regs::reset) (never);
+            41 pause_hold "u_pause_hold" (pause_hold::Regs) (pause_hold::Inputs) (pause_hold::Outputs) (pause_hold::Regs::reset) (never);
+            42 pause_send "u_pause_send" (pause_send::Regs) (pause_send::Inputs) (pause_send::Outputs) (pause_send::Regs::reset) (never);
         }
     };
 }

@@ -13,7 +13,7 @@ use crate::block::Block;
 /// Wires from each block, connected when it has been driven. A block that sees another input wakes.
 pub(super) mod from {
     use super::super::{Nic, at};
-    use super::{level, valid};
+    use super::{level, valid, valid_bit};
     use crate::types::{PageWrite, Why};
 
     /// Every wire from `csr` is a level, and changes only by a register write.
@@ -428,15 +428,17 @@ pub(super) mod from {
 
     pub fn dat_queue(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.dat_queue, &mut nic.wake);
-        if valid(&mut i.egress_arbiter.dat_valid, o.out_valid, wake, at::egress_arbiter) {
-            i.egress_arbiter.dat = o.out_data;
+        let arbiter = &mut i.egress_arbiter;
+        if valid_bit(&mut arbiter.cls_valid, 0, o.out_valid, wake, at::egress_arbiter) {
+            arbiter.cls0 = o.out_data;
         }
     }
 
     pub fn ctl_queue(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.ctl_queue, &mut nic.wake);
-        if valid(&mut i.egress_arbiter.ctl_valid, o.out_valid, wake, at::egress_arbiter) {
-            i.egress_arbiter.ctl = o.out_data;
+        let arbiter = &mut i.egress_arbiter;
+        if valid_bit(&mut arbiter.cls_valid, 1, o.out_valid, wake, at::egress_arbiter) {
+            arbiter.cls1 = o.out_data;
         }
     }
 
@@ -482,6 +484,22 @@ pub(super) mod from {
             i.ingress_pool.in_drop = o.out_drop;
             i.ingress_pool.in_words = o.out_words;
         }
+        if valid(&mut i.pause_hold.pfc_valid, o.pfc_valid, wake, at::pause_hold) {
+            i.pause_hold.pfc_classes = o.pfc_classes;
+            i.pause_hold.pfc_quanta = o.pfc_quanta;
+        }
+    }
+
+    pub fn pause_hold(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.pause_hold, &mut nic.wake);
+        level(&mut i.egress_arbiter.paused, o.paused, wake, at::egress_arbiter);
+    }
+
+    pub fn pause_send(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.pause_send, &mut nic.wake);
+        if valid(&mut i.egress_arbiter.pfc_valid, o.frame_valid, wake, at::egress_arbiter) {
+            i.egress_arbiter.pfc = o.frame;
+        }
     }
 
     pub fn ingress_pool(nic: &mut Nic) {
@@ -492,6 +510,14 @@ pub(super) mod from {
         if valid(&mut i.ctl_fifo.in_valid, o.ctl_valid, wake, at::ctl_fifo) {
             i.ctl_fifo.in_data = o.ctl;
         }
+        if valid(&mut i.pause_send.arr_valid, o.arr_valid, wake, at::pause_send) {
+            i.pause_send.arr_cls = u8::from(o.arr_ctl);
+            i.pause_send.arr_occ = o.arr_occ;
+        }
+        let released = u8::from(o.rel0) | u8::from(o.rel1) << 1;
+        level(&mut i.pause_send.rel_cls, released, wake, at::pause_send);
+        let held = u64::from(o.occ0) | u64::from(o.occ1) << 32;
+        level(&mut i.pause_send.occ.0[0], held, wake, at::pause_send);
     }
 
     pub fn dat_fifo(nic: &mut Nic) {
@@ -661,6 +687,14 @@ fn valid(to: &mut bool, from: bool, wake: &mut u64, block: u32) -> bool {
     from
 }
 
+/// The same, of a block that takes several in one vector.
+fn valid_bit(to: &mut u8, bit: u32, from: bool, wake: &mut u64, block: u32) -> bool {
+    let was = *to >> bit & 1 == 1;
+    *wake |= u64::from(was | from) << block;
+    *to = *to & !(1 << bit) | u8::from(from) << bit;
+    from
+}
+
 /// A level, or an event that carries nothing.
 fn level<T: PartialEq>(to: &mut T, from: T, wake: &mut u64, block: u32) {
     if *to != from {
@@ -720,11 +754,18 @@ impl Nic {
         i.packet_build.cfg_data_hdr = o.cfg_data_hdr;
         i.packet_build.cfg_wire_overhead = o.cfg_wire_overhead;
         i.egress_arbiter.cfg_wire_rate = o.cfg_wire_rate;
-        i.egress_arbiter.cfg_egress_pool0 = o.cfg_egress_pool.0[0] as u32;
-        i.egress_arbiter.cfg_egress_pool1 = (o.cfg_egress_pool.0[0] >> 32) as u32;
+        i.egress_arbiter.cfg_egress_pool = o.cfg_egress_pool;
         i.egress_arbiter.cfg_sched = o.cfg_sched;
-        i.egress_arbiter.cfg_weight0 = o.cfg_weights as u8;
-        i.egress_arbiter.cfg_weight1 = (o.cfg_weights >> 8) as u8;
+        i.egress_arbiter.cfg_weights = o.cfg_weights;
+        i.pause_hold.cfg_wire_rate = o.cfg_wire_rate;
+        i.pause_hold.cfg_pfc_delay = o.cfg_pfc_delay;
+        i.pause_send.cfg_own_mac = o.cfg_own_mac;
+        i.pause_send.cfg_wire_rate = o.cfg_wire_rate;
+        i.pause_send.cfg_pfc_enable = o.cfg_pfc_enable;
+        i.pause_send.cfg_pfc_delay = o.cfg_pfc_delay;
+        i.pause_send.cfg_quanta = o.cfg_quanta;
+        i.pause_send.cfg_xoff = o.cfg_xoff;
+        i.pause_send.cfg_xon = o.cfg_xon;
         i.port_tx.cfg_icrc = o.cfg_icrc;
         i.port_rx.cfg_data_hdr = o.cfg_data_hdr;
         i.port_rx.cfg_icrc = o.cfg_icrc;
@@ -1090,8 +1131,15 @@ impl Nic {
             b.egress_arbiter.ready(&i.egress_arbiter, &mut o.egress_arbiter);
         }
         ready(
+            &mut i.pause_send.frame_ready,
+            o.egress_arbiter.pfc_ready,
+            wake,
+            at::egress_arbiter,
+            at::pause_send,
+        );
+        ready(
             &mut i.dat_queue.out_ready,
-            o.egress_arbiter.dat_ready,
+            o.egress_arbiter.cls_ready & 1 != 0,
             wake,
             at::egress_arbiter,
             at::dat_queue,
@@ -1101,7 +1149,7 @@ impl Nic {
         }
         ready(
             &mut i.ctl_queue.out_ready,
-            o.egress_arbiter.ctl_ready,
+            o.egress_arbiter.cls_ready & 2 != 0,
             wake,
             at::egress_arbiter,
             at::ctl_queue,

@@ -1,0 +1,83 @@
+//! PFC between whole NICs, in lockstep: pauses sent for a slow host, pauses obeyed, disciplines.
+
+use cosim::event::Event;
+use rtl_model::types::Drop;
+
+use crate::common::{Log, PAIR, lockstep, message, scenario, settings};
+
+/// A frame that a NIC sent: the clock, and its bytes.
+fn sent(log: &Log, nic: usize) -> Vec<(u64, &[u8])> {
+    let frames = log.0.iter().filter_map(|(clock, at, event)| match event {
+        Event::Sent { bytes, .. } if *at == nic => Some((*clock, bytes.as_slice())),
+        _ => None,
+    });
+    frames.collect()
+}
+
+fn is_pfc(frame: &[u8]) -> bool {
+    frame[12..14] == [0x88, 0x08]
+}
+
+/// PFC-1 to PFC-4: a host of 8 lanes cannot keep up; the pool reaches Xoff, the peer is paused, the
+/// drained pool resumes it, and nothing is dropped.
+#[test]
+fn pfc_1_a_slow_host_pauses_the_peer_and_nothing_is_lost() {
+    let slow = "IngressBufferManager.TotalBufferSize = \"200KB\"\n\
+                IngressBufferManager.PFCEnableVector = [1]\n\
+                PCIe.LaneCount = 8\nPCIe.TXDataBufferSize = \"4KB\"\n";
+    let text =
+        format!("limit = \"200us\"\nprofile = \"uet\"\n{PAIR}{slow}\n{}", message("700KB", ""));
+    let settings = settings(&text);
+    let (xoff, xon) = (settings.nics[1].buffers.xoff[0], settings.nics[1].buffers.xon[0]);
+    assert_eq!((xoff, xon), (144_000, 72_000));
+    let mut log = Log::default();
+    let (mut most, mut paused, mut started) = (0, 0_u64, 0);
+    let done = lockstep(&settings, &mut log, |world| {
+        let (a, b) = (&world.nodes[0].nic, &world.nodes[1].nic);
+        most = most.max(b.o.ingress_pool.occ0);
+        let held = a.i.egress_arbiter.paused & 1 == 1;
+        paused += u64::from(held);
+        // A frame is chosen in the clock before it starts.
+        started += u64::from(held && a.o.egress_arbiter.cls_ready & 1 == 1);
+    });
+    assert_eq!(done.world.driver.intact, 1);
+    assert_eq!(started, 0, "no data is chosen while its class is held");
+    assert!(paused > 1_000, "{paused} clocks");
+    assert!(u64::from(most) >= xoff && most < 180_000, "{most} B");
+    assert!(!log.0.iter().any(|e| matches!(e.2, Event::Dropped(Drop::Pool))));
+    let frames = sent(&log, 1);
+    let pfc: Vec<_> = frames.iter().filter(|f| is_pfc(f.1)).collect();
+    let quanta = |f: &[u8]| u16::from_be_bytes([f[18], f[19]]);
+    assert!(pfc.len() >= 2 && pfc.iter().all(|f| f.1.len() == 64 && f.1[16..18] == [0, 1]));
+    for (n, frame) in pfc.iter().enumerate() {
+        let want = if n % 2 == 0 { 65_535 } else { 0 };
+        assert_eq!(quanta(frame.1), want, "pause and XON in turn, for the pool drains in time");
+    }
+}
+
+/// PFC-4, case 16: the switch pauses class 0 and data waits; it pauses class 1 and ACKs do.
+#[test]
+fn pfc_4_the_switch_holds_one_class() {
+    for (class, held) in [(0, 0xca), (1, 0xd1)] {
+        let nic = if class == 0 { "a" } else { "b" };
+        let rule = format!(
+            "[[switch]]\naction = \"pause\"\nto = \"{nic}\"\nclasses = [{class}]\nquanta = 2000\n"
+        );
+        let settings =
+            settings(&scenario("limit = \"100us\"", &(message("100B", "at = \"1us\"") + &rule)));
+        let mut log = Log::default();
+        let (mut first, mut last) = (None, 0);
+        lockstep(&settings, &mut log, |world| {
+            let n = usize::from(class == 1);
+            if world.nodes[n].nic.i.egress_arbiter.paused == 1 << class {
+                first.get_or_insert(world.clock);
+                last = world.clock;
+            }
+        });
+        // 2,000 quanta are 2,560 ns, and the Delay 100 more.
+        assert_eq!(last - first.expect("it was held") + 1, 2_660);
+        let frames = sent(&log, usize::from(class == 1));
+        let at = frames.iter().find(|f| f.1[42] == held).expect("it was sent").0;
+        assert!((last..last + 20).contains(&at), "{at}: at once behind {last}");
+    }
+}
