@@ -397,7 +397,7 @@ impl Source {
             Ok(parsed) => Ok((source, parsed)),
             Err(e) => {
                 let span = e.span().unwrap_or(0..0);
-                let what = e.message().trim().to_owned();
+                let what = e.message().trim().replace("expected u64", "expected a whole number");
                 Err(source.error(span.clone(), &source.key_at(&span), what, None))
             }
         }
