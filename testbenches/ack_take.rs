@@ -160,7 +160,7 @@ impl Sender {
             Kind::Sack => c.gaps(qp, bits.last().map(|top| named + top - loss), &mut told),
             Kind::Nack if cause.is_some() && c.outstanding.contains(&named) => {
                 let cause = cause.map_or(Cause::Gap, |c| c.1);
-                c.lose(qp, named, cause, &mut told);
+                Connection::lose(qp, named, cause, &mut told);
             }
             _ => {}
         }
@@ -207,7 +207,7 @@ impl Connection {
         }
     }
 
-    fn lose(&mut self, qp: u8, n: i64, cause: Cause, told: &mut Vec<Told>) -> bool {
+    fn lose(qp: u8, n: i64, cause: Cause, told: &mut Vec<Told>) -> bool {
         told.push(Told::Lose(qp, psn(n), cause));
         if is_spent(psn(n)) {
             told.push(Told::Spent(qp));
@@ -219,7 +219,7 @@ impl Connection {
     fn gaps(&mut self, qp: u8, end: Option<i64>, told: &mut Vec<Told>) {
         let Some(end) = end.filter(|_| !self.recovers) else { return };
         for n in self.outstanding.clone().range(..end) {
-            if self.lose(qp, *n, Cause::Gap, told) {
+            if Self::lose(qp, *n, Cause::Gap, told) {
                 (self.recovers, self.recover) = (true, self.given - 1);
             }
         }

@@ -328,6 +328,30 @@ impl Check<'_> {
         Err(self.error(value, key, what, rule))
     }
 
+    /// CC-1: the window that a group starts with, in bytes.
+    fn window(
+        &self,
+        n: &Nic,
+        d: &Nic,
+        mss: u64,
+        overheads: Overheads,
+    ) -> Result<u64, ScenarioError> {
+        let packets = self.number(
+            "MaxCongestionWindow",
+            pick!(n, d, max_congestion_window),
+            overheads.window,
+            1..=100_000,
+            "CC-1",
+        )?;
+        self.size(
+            "CongestionWindow",
+            pick!(n, d, congestion_window),
+            packets * (mss + overheads.nominal),
+            1..=u64::from(u32::MAX),
+            "CC-1",
+        )
+    }
+
     fn nic(&self, at: &Spanned<Nic>, d: &Nic) -> Result<NicSettings, ScenarioError> {
         let n = at.get_ref();
         let (name, address) = self.identity(at)?;
@@ -338,20 +362,7 @@ impl Check<'_> {
         let loss = self.number("SACKLossMinRetxPkts", loss, 512, 0..=2047, "LOS-1")?;
         let range =
             self.number("MaxPSNRange", pick!(n, d, max_psn_range), 1024, 1..=psns, "SEG-2")?;
-        let packets = self.number(
-            "MaxCongestionWindow",
-            pick!(n, d, max_congestion_window),
-            overheads.window,
-            1..=100_000,
-            "CC-1",
-        )?;
-        let window = self.size(
-            "CongestionWindow",
-            pick!(n, d, congestion_window),
-            packets * (mss + overheads.nominal),
-            1..=u64::from(u32::MAX),
-            "CC-1",
-        )?;
+        let window = self.window(n, d, mss, overheads)?;
         let delay = self.clocks("Delay", pick!(n, d, delay), 100)?;
         if delay == 0 || delay >> 24 > 0 {
             let span = pick!(n, d, delay).map_or(0..0, Spanned::span);

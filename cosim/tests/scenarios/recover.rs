@@ -1,6 +1,7 @@
 //! What SACKs and NACKs tell a sender: gaps, trimming, windows, and what goes again.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use cosim::check::{Checked, Stop};
 use cosim::diagnose::headline;
@@ -110,7 +111,8 @@ fn los_2_psns_wrap_in_a_burst_of_losses() {
     let burst: Vec<u32> = (0xff_fff8..=0xff_ffff).chain(0..6).collect();
     let mut rules = String::new();
     for psn in burst.iter().chain(&[60]) {
-        rules += &format!(
+        let _ = write!(
+            rules,
             "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = {psn}\ntransmission = 1\n"
         );
     }
@@ -203,8 +205,10 @@ fn nak_2_a_packet_that_is_always_trimmed_ends_its_qp() {
 fn the_third_transmission_of_one_packet_is_dropped() {
     let mut rules = String::new();
     for n in 1..=3 {
-        rules +=
-            &format!("[[switch]]\naction = \"drop\"\npsn = 7\nmessage = 2\ntransmission = {n}\n");
+        let _ = write!(
+            rules,
+            "[[switch]]\naction = \"drop\"\npsn = 7\nmessage = 2\ntransmission = {n}\n"
+        );
     }
     let head = "limit = \"200us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"10us\"\n";
     let log = whole(&scenario(head, &(message("40960B", "count = 3") + &rules)));
@@ -273,7 +277,8 @@ fn rtx_1_what_is_acknowledged_while_it_waits_is_not_sent() {
 fn sack_3_bytes_of_the_bitmap() {
     let mut rules = String::new();
     for psn in [0].into_iter().chain(3..64) {
-        rules += &format!(
+        let _ = write!(
+            rules,
             "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = {psn}\ntransmission = 1\n"
         );
     }
