@@ -14,7 +14,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use rtl_model::types::Cqe;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use crate::event::{Event, Sink};
@@ -89,9 +89,12 @@ pub struct NicCounts {
     pub dropped: BTreeMap<String, u64>,
     /// Page writes refused, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Bad TLPs by the block's reason.
+    /// Bad TLPs by the block's reason; in `result.json` by its name.
+    #[serde(serialize_with = "by_name")]
     pub bad_tlps: BTreeMap<u8, u64>,
-    /// Segments whose payload could not be read, by `payload_fetch`'s reason (PCI-8).
+    /// Segments whose payload could not be read, by `payload_fetch`'s reason (PCI-8); in
+    /// `result.json` by its name.
+    #[serde(serialize_with = "by_name_of_a_read")]
     pub failed_reads: BTreeMap<u8, u64>,
     /// Beats from the host without room in the receive buffer (PCI-4).
     pub overruns: u64,
@@ -118,6 +121,34 @@ pub struct NicCounts {
     /// What the switch did to this NIC's frames, and pauses that it sent to it: deed and kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub switch: BTreeMap<String, u64>,
+}
+
+/// What a TLP was refused for: the reasons of `tlp_parse`, and from 0x10 on those of
+/// `payload_fetch` (PCI-8).
+pub fn reason(code: u8) -> &'static str {
+    match code {
+        0x01 => "type",
+        0x02 => "length",
+        0x03 => "order",
+        0x04 => "poisoned write",
+        0x05 => "write across a page",
+        0x11 => "unexpected tag",
+        0x12 => "wrong count",
+        0x13 => "poisoned",
+        0x14 => "unsupported request",
+        0x15 => "completer abort",
+        0x16 => "short",
+        0x17 => "long",
+        _ => "other",
+    }
+}
+
+fn by_name<S: Serializer>(counts: &BTreeMap<u8, u64>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(counts.iter().map(|(code, n)| (reason(*code), n)))
+}
+
+fn by_name_of_a_read<S: Serializer>(counts: &BTreeMap<u8, u64>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(counts.iter().map(|(code, n)| (reason(0x10 | code), n)))
 }
 
 /// The kind of a frame by its opcode, for tables.

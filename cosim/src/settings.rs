@@ -564,6 +564,10 @@ impl Check<'_> {
             let what = "one NIC expects an ICRC and the other one sends none";
             return Err(self.error(at, "ICRCEnable", what, "PKT-1"));
         }
+        if nics.iter().any(|n| n.initial_psn != new.initial_psn) {
+            let what = "is another one at the other NIC: a QP's first PSN is the same at both ends";
+            return Err(self.error(at, "InitialPSN", what, "QP-4"));
+        }
         Ok(())
     }
 
@@ -591,9 +595,14 @@ impl Check<'_> {
         }
         let least = m.bytes.get_ref().0;
         let most = m.most.as_ref().unwrap_or(&m.bytes);
-        if most.get_ref().0 > i32::MAX as u64 || most.get_ref().0 < least {
-            let what = format!("{} B is not from {least} to 2^31 - 1 B", most.get_ref().0);
-            return Err(self.error(most, "bytes", what, "QP-2"));
+        if most.get_ref().0 > i32::MAX as u64 {
+            let what = format!("{} B is above 2^31 - 1 B", most.get_ref().0);
+            let key = if m.most.is_some() { "most" } else { "bytes" };
+            return Err(self.error(most, key, what, "QP-2"));
+        }
+        if most.get_ref().0 < least {
+            let what = format!("{} B is less than `bytes`, {least} B", most.get_ref().0);
+            return Err(self.error(most, "most", what, "QP-2"));
         }
         if m.offset > 4095 {
             return Err(self.error(at, "offset", "must be below 4,096", "PCI-5"));

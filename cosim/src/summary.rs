@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::record::reason;
 use crate::run::{Mode, Run, RunResult};
 
 /// Completions that the table lists one by one.
@@ -38,10 +39,15 @@ pub fn summary(result: &RunResult, run: &Run) -> String {
         let lists = [
             ("  dropped", &counts.dropped),
             ("  refused", &counts.refused),
+            ("  QPs in error", &counts.qp_errors),
             ("  switch", &counts.switch),
         ];
         for (title, map) in lists.into_iter().filter(|l| !l.1.is_empty()) {
             row(&mut out, title, &list(map));
+        }
+        if !counts.bad_tlps.is_empty() {
+            let bad = counts.bad_tlps.iter().map(|(code, n)| format!("{} {n}", reason(*code)));
+            row(&mut out, "  bad TLPs", &bad.collect::<Vec<_>>().join(", "));
         }
     }
     row(&mut out, "seed", &result.seed.to_string());
