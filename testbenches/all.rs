@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
 mod ack_build;
+mod ack_hold;
 mod ack_take;
 mod completion;
 mod csr;
