@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rtl_model::ack_hold::{Inputs, Regs};
-use rtl_model::types::{Answer, Nack, Reply};
+use rtl_model::types::{Answer, Nack, Psn, Qpn, Reply};
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Bytes of frames: SACK, ACK, NACK.
@@ -111,16 +111,30 @@ struct Queues {
 }
 
 fn answer(rng: &mut Rng) -> Answer {
-    let nack = if rng.percent(25) { rng.pick(&[Nack::Trimmed, Nack::Range]) } else { Nack::None };
+    let nacks = [Nack::Trimmed, Nack::LastHop, Nack::Range];
+    let nack = if rng.percent(25) { rng.pick(&nacks) } else { Nack::None };
     let sack = nack == Nack::None && rng.percent(70);
+    let any = rng.below(16_000) as u16 + 18;
     Answer {
         nack,
         sack,
         ack: nack == Nack::None && (!sack || rng.percent(40)),
-        cum: rtl_model::types::Psn::new(rng.bits() as u32),
+        probe: sack && rng.percent(10),
+        dst_ip: rng.bits() as u32,
+        dest: rng.below(64) as u8,
+        sender_qpn: Qpn::new(rng.bits() as u16, rng.bits() as u8),
+        own_qpn: Qpn::new(rng.bits() as u16, rng.bits() as u8),
+        cum: Psn::new(rng.bits() as u32),
+        drew: Psn::new(rng.bits() as u32),
+        sack_offset: rng.bits() as u16,
         bitmap: rng.bits(),
-        size: rng.pick(&[78, 106, 4174, 4202, 8270, rng.below(16_000) as u16 + 18]),
-        ..Answer::default()
+        msn: rng.bits() as u32 & 0xff_ffff,
+        ooo: rng.bits() as u16 & 0x7fff,
+        rcvd: rng.bits() as u32 & 0xff_ffff,
+        entropy: rng.bits() as u16,
+        ce: rng.percent(50),
+        rtx: rng.percent(50),
+        size: rng.pick(&[78, 106, 4174, 4202, 8270, any]),
     }
 }
 
