@@ -4,14 +4,23 @@
 //! (C6 to CA, D1, DC to DE: vendors' and reserved ones), so behind the BTH it shows raw bytes:
 //! what is held against it is the BTH, and that nothing is malformed.
 //!
-//! `frames_of_a_run` reads the capture that `NICSTEP_FRAMES` names, as a run leaves it.
+//! Destination QP, PSN and ACK-request flag of a run's frames are also held against its record
+//! `mrc-monitor`, which has them from the registers of the blocks that make packets.
+//!
+//! `frames_of_a_run` reads the folder that `NICSTEP_FRAMES` names, as a run leaves it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
+use cosim::check::RtlChoice;
+use cosim::record::Recorder;
+use cosim::run::{Mode, Outcome, run};
+use cosim::scenario::Source;
+use cosim::settings::settle;
+use cosim::world::World;
 use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -120,9 +129,8 @@ fn frames(path: &Path) -> Vec<Vec<u8>> {
     frames
 }
 
-/// Frames by opcode when both readings agree and every frame is good; else what is wrong first.
-/// `None` when there is no `tshark`.
-fn check(path: &Path) -> Option<Result<BTreeMap<u8, usize>, String>> {
+/// What `tshark` prints of a capture, a line a frame; `None` when there is no `tshark`.
+fn lines(path: &Path) -> Option<Vec<String>> {
     let mut tshark = oracle::in_path("tshark", "--version")?;
     tshark.arg("-r").arg(path).args(["-n", "-Y", "!macc", "-T", "fields"]);
     // The source port is entropy (PKT-1): without this one below 4791 that is known to another
@@ -136,11 +144,16 @@ fn check(path: &Path) -> Option<Result<BTreeMap<u8, usize>, String>> {
     }
     let output = tshark.output().expect("tshark has just run");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(agree(&text.lines().collect::<Vec<_>>(), &frames(path)))
+    Some(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }
 
-fn agree(lines: &[&str], frames: &[Vec<u8>]) -> Result<BTreeMap<u8, usize>, String> {
+/// Frames by opcode when both readings agree and every frame is good; else what is wrong first.
+/// `None` when there is no `tshark`.
+fn check(path: &Path) -> Option<Result<BTreeMap<u8, usize>, String>> {
+    Some(agree(&lines(path)?, &frames(path)))
+}
+
+fn agree(lines: &[String], frames: &[Vec<u8>]) -> Result<BTreeMap<u8, usize>, String> {
     if lines.len() != frames.len() {
         return Err(format!("tshark sees {} frames of {}", lines.len(), frames.len()));
     }
@@ -158,6 +171,46 @@ fn agree(lines: &[&str], frames: &[Vec<u8>]) -> Result<BTreeMap<u8, usize>, Stri
         *seen.entry(ours.opcode).or_default() += 1;
     }
     Ok(seen)
+}
+
+/// The rows of packets sent of a record `mrc-monitor`: destination QP, PSN, ACK-request flag, and
+/// whether it is a data packet.
+fn told(folder: &Path) -> Vec<(String, [String; 3])> {
+    let path = folder.join("mrc-monitor.csv");
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heading = rows.next().expect("a heading");
+    let column = |name| heading.iter().position(|c| *c == name).expect("a column");
+    let [direction, kind] = ["direction", "packet_type"].map(column);
+    let numbers = ["qpn", "bth_psn", "ar_bit"].map(column);
+    rows.filter(|row| row[direction] == "tx" && row[kind] != "pause")
+        .map(|row| (row[kind].to_owned(), numbers.map(|at| row[at].to_owned())))
+        .collect()
+}
+
+/// `tshark`'s lines against what the NICs' blocks have told; what differs first.
+fn as_told(lines: &[String], told: &[(String, [String; 3])]) -> Result<(), String> {
+    if lines.len() != told.len() {
+        return Err(format!("tshark sees {} frames, the record has {}", lines.len(), told.len()));
+    }
+    for (n, (line, (kind, numbers))) in lines.iter().zip(told).enumerate() {
+        let at = |what: &str| format!("frame {}: {what}: {line:?}, {kind} {numbers:?}", n + 1);
+        let read = parse(line).ok_or_else(|| at("tshark cannot read it"))?;
+        let name = match read.opcode {
+            // The retransmit flag is none that tshark knows.
+            0xc6..=0xc8 | 0xca if kind == "retransmission" => kind,
+            0xc6..=0xc8 | 0xca => "data",
+            0xd1 => "ACK",
+            0xdc => "SACK",
+            0xdd => "NACK",
+            _ => "probe",
+        };
+        let seen = [read.qp, read.psn, u32::from(read.ack_request)].map(|n| n.to_string());
+        if seen != *numbers || name != kind {
+            return Err(at(&format!("tshark reads {name} {seen:?}")));
+        }
+    }
+    Ok(())
 }
 
 /// A frame of section 12 by hand: `rest` is what follows the BTH. Its source port, 319, is PTP's.
@@ -260,24 +313,66 @@ fn corrupted_frames_are_found() {
     }
     // And where the two readings differ: a line that belongs to another frame.
     let frames = sound();
-    let line = "1\t1\t4791\t198\t65535\t0x010203\t0\t0\t";
-    assert!(agree(&[line], &frames[..1]).is_ok());
+    let line = "1\t1\t4791\t198\t65535\t0x010203\t0\t0\t".to_owned();
+    let lines = std::slice::from_ref(&line);
+    assert!(agree(lines, &frames[..1]).is_ok());
     let wrong = line.replace("0x010203", "0x010202");
-    assert!(agree(&[wrong.as_str()], &frames[..1]).is_err_and(|why| why.contains("we read")));
+    assert!(agree(&[wrong], &frames[..1]).is_err_and(|why| why.contains("we read")));
+    // And where it differs from what the NIC has told.
+    let told = |kind: &str, numbers: [&str; 3]| (kind.to_owned(), numbers.map(str::to_owned));
+    assert_eq!(as_told(lines, &[told("data", ["66051", "0", "0"])]), Ok(()));
+    let others = [
+        told("data", ["66050", "0", "0"]),
+        told("data", ["66051", "1", "0"]),
+        told("data", ["66051", "0", "1"]),
+        told("SACK", ["66051", "0", "0"]),
+        told("data", ["", "", ""]),
+    ];
+    for other in others {
+        assert!(as_told(lines, &[other]).is_err_and(|why| why.contains("tshark reads")));
+    }
+    assert!(as_told(lines, &[]).is_err_and(|why| why.contains("has 0")));
+}
+
+/// Frames by opcode of what a run has left in a folder; `None` when there is no `tshark`.
+fn check_run(folder: &Path) -> Option<BTreeMap<u8, usize>> {
+    let capture = folder.join("frames.pcapng");
+    let lines = lines(&capture)?;
+    let seen = agree(&lines, &frames(&capture)).unwrap_or_else(|why| panic!("{why}"));
+    as_told(&lines, &told(folder)).unwrap_or_else(|why| panic!("{why}"));
+    let text: Vec<_> = seen.iter().map(|(code, n)| format!("{n} x {code:02X}")).collect();
+    oracle::say(&format!("tshark agrees on {}", text.join(", ")));
+    Some(seen)
 }
 
 /// The frames that a run has put on the wire are packets to others too.
 #[test]
 fn frames_of_a_run() {
-    let Some(path) = std::env::var_os("NICSTEP_FRAMES") else {
-        oracle::say("no capture of a run to check (NICSTEP_FRAMES names one)");
+    let Some(folder) = std::env::var_os("NICSTEP_FRAMES") else {
+        oracle::say("no folder of a run to check (NICSTEP_FRAMES names one)");
         return;
     };
-    let Some(result) = check(Path::new(&path)) else { return };
-    let seen = result.unwrap_or_else(|why| panic!("{why}"));
+    let Some(seen) = check_run(Path::new(&folder)) else { return };
     let of = |codes: &[u8]| codes.iter().filter_map(|c| seen.get(c)).sum::<usize>();
     assert!(of(&[0xc6, 0xc7, 0xc8, 0xca]) > 0, "no data frame: {seen:x?}");
     assert!(of(&[0xd1, 0xdc]) > 0, "no ACK and no SACK: {seen:x?}");
-    let text: Vec<_> = seen.iter().map(|(code, n)| format!("{n} x {code:02X}")).collect();
-    oracle::say(&format!("tshark agrees on {}", text.join(", ")));
+}
+
+/// PKT-5, NAK-1, SACK-2, ACK-1: with loss, trimming and reordering, each kind of packet goes out as
+/// the block that makes it says.
+#[test]
+fn frames_of_a_lossy_run() {
+    let file = verilated::project_root().join("fixtures/scenarios/lossy.toml");
+    let (source, file) = Source::read(&file).unwrap_or_else(|e| panic!("{e}"));
+    let settings = settle(&source, &file).unwrap_or_else(|e| panic!("{e}"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let world = World::new(&settings);
+    let mut recorder = Recorder::new(&world, Some(folder.path())).unwrap_or_else(|e| panic!("{e}"));
+    let run = run(&settings, Mode::ModelOnly, &RtlChoice::default(), &mut recorder)
+        .unwrap_or_else(|e| panic!("failed to {e}"));
+    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    recorder.finish(&run.world, &()).unwrap_or_else(|e| panic!("{e}"));
+    let Some(seen) = check_run(folder.path()) else { return };
+    let codes: Vec<_> = seen.into_keys().collect();
+    assert_eq!(codes, [0xc6, 0xc7, 0xc8, 0xca, 0xd1, 0xdc, 0xdd]);
 }

@@ -6,6 +6,7 @@ use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::host::LinkEvent;
+use crate::made::{self, Made};
 use crate::switch::Act;
 use crate::world::World;
 
@@ -103,13 +104,8 @@ pub enum Event {
         /// Payload bytes.
         len: u16,
     },
-    /// A packet was built: its PSN is given.
-    Built {
-        /// Its PSN.
-        psn: u32,
-        /// ACK-request flag.
-        ack_request: bool,
-    },
+    /// A packet was made: it waits at the egress queue now.
+    Made(Made),
     /// A timer's expiry was served; its packet may be acknowledged or the timer's slot another's.
     Expired {
         /// Replay slot.
@@ -221,9 +217,8 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
         let (seg, reason) = (&fetch.failed, fetch.failed_reason);
         see(Event::ReadFailed { qp: seg.qp, psn: seg.psn.0, len: seg.len, reason });
     }
-    if o.packet_build.built_valid {
-        let (psn, ack_request) = (o.packet_build.built_psn.0, o.packet_build.built_ack_req);
-        see(Event::Built { psn, ack_request });
+    for made in [made::data(nic), made::control(nic)].into_iter().flatten() {
+        see(Event::Made(made));
     }
 }
 

@@ -8,6 +8,7 @@ pub mod event;
 pub mod fault;
 pub mod host;
 pub mod lockstep;
+pub mod made;
 pub mod memory;
 pub mod mutants;
 pub mod pcie;

@@ -326,7 +326,7 @@ impl Sink for Recorder {
             | Event::QpClosed { .. }
             | Event::Posted { .. }
             | Event::Segment { .. }
-            | Event::Built { .. } => {}
+            | Event::Made(_) => {}
             Event::Link(event) => self.link(nic, event),
             Event::Sent { back, bytes } => self.sent(clock, nic, *back, bytes),
             Event::Arrived { len, .. } => {

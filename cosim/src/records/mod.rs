@@ -3,6 +3,7 @@
 pub mod buffers;
 pub mod events;
 pub mod monitor;
+pub mod origin;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod pcie;
@@ -77,13 +78,7 @@ impl Records {
             self.events.event(clock, &settings.name, event);
         }
         if let Some(monitor) = self.monitor.as_mut().filter(|_| settings.records.monitor) {
-            match event {
-                Event::Sent { bytes, .. } => {
-                    monitor.sent(clock, (nic, &settings.name), bytes, None);
-                }
-                Event::Arrived { bytes, .. } => monitor.arrived(clock, &settings.name, bytes),
-                _ => {}
-            }
+            monitor.event(clock, (nic, &settings.name), event);
         }
     }
 

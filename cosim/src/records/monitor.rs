@@ -5,7 +5,9 @@ use std::path::Path;
 
 use rtl_model::fcs;
 
+use super::origin::Origins;
 use super::table::{Cell, Column, Format, Table};
+use crate::event::Event;
 use crate::record::RecordError;
 use crate::switch::frame::{self, Kind, Seen};
 
@@ -24,6 +26,8 @@ pub struct Monitor {
     table: Table,
     /// How often a packet has been sent: NIC, message, PSN.
     sent: BTreeMap<(usize, u32, u32), u64>,
+    /// Packets that wait to leave, by NIC.
+    origins: Vec<Origins>,
 }
 
 impl Monitor {
@@ -48,75 +52,94 @@ impl Monitor {
             Column::count("message", "of a data packet, in the order of the posts"),
             Column::count("bytes", "Ethernet header and FCS included"),
             Column::count("tx_count", "of a data packet sent: transmissions, this one included"),
-            Column::text("rtx_origin", "of a retransmission sent: what caused it"),
+            Column::text(
+                "rtx_origin",
+                "of a retransmission sent: sack_gap, nack_ and its code, timeout",
+            ),
             Column::count("sack_psn", "of a SACK received: the PSN that drew it"),
             Column::text("sack_list", "of a SACK received: the PSNs that its bitmap lists"),
             Column::text("nack_code", "of a NACK received"),
         ];
         let row = "each packet that a NIC with EnableMonitor sends, or that arrives there whole";
         let table = Table::new(folder, "mrc-monitor", row, &columns, format)?;
-        Ok(Self { table, sent: BTreeMap::new() })
+        Ok(Self { table, sent: BTreeMap::new(), origins: Vec::new() })
     }
 
-    /// A frame that a NIC has sent; `origin` is what caused a retransmission, where that is known.
-    pub fn sent(&mut self, time_ns: u64, nic: (usize, &str), bytes: &[u8], origin: Option<&str>) {
+    /// Takes an event of a NIC that is monitored.
+    pub fn event(&mut self, time_ns: u64, nic: (usize, &str), event: &Event) {
+        if self.origins.len() <= nic.0 {
+            self.origins.resize_with(nic.0 + 1, Origins::default);
+        }
+        match event {
+            Event::Made(made) => self.origins[nic.0].made(*made),
+            Event::Queued { qp, psn, cause } => self.origins[nic.0].queued(*qp, *psn, *cause),
+            Event::Sent { bytes, .. } => self.sent(time_ns, nic, bytes),
+            Event::Arrived { bytes, .. } => self.arrived(time_ns, nic.1, bytes),
+            _ => {}
+        }
+    }
+
+    /// A frame that has gone: its kind and numbers are those of the blocks that have made it.
+    fn sent(&mut self, time_ns: u64, nic: (usize, &str), bytes: &[u8]) {
         let seen = Seen::of(bytes);
-        let count = seen.message.map(|message| {
-            let count = self.sent.entry((nic.0, message, seen.psn)).or_default();
+        let (made, cause) = self.origins[nic.0].leaves(seen.kind).unzip();
+        let count = made.zip(seen.message).map(|(made, message)| {
+            let count = self.sent.entry((nic.0, message, made.psn)).or_default();
             *count += 1;
             *count
         });
-        self.row(
-            time_ns,
-            nic.1,
-            "tx",
-            bytes,
-            [count.into(), origin.into(), Cell::Empty, Cell::Empty, Cell::Empty],
-        );
+        let kind = made.map_or(seen.kind, |made| made.kind).name();
+        let numbers = made.map_or([Cell::Empty, Cell::Empty, Cell::Empty], |made| {
+            [made.qpn.into(), made.psn.into(), made.ack_request.into()]
+        });
+        let last = [count.into(), cause.flatten().into(), Cell::Empty, Cell::Empty, Cell::Empty];
+        self.row((time_ns, nic.1, "tx"), (kind, numbers), bytes, last);
     }
 
-    /// A frame that has arrived; one with a bad FCS has no row.
-    pub fn arrived(&mut self, time_ns: u64, nic: &str, bytes: &[u8]) {
+    /// A frame that has arrived, by its bytes; one with a bad FCS has no row.
+    fn arrived(&mut self, time_ns: u64, nic: &str, bytes: &[u8]) {
         if fcs::after(fcs::INIT, bytes) != fcs::RESIDUE {
             return;
         }
-        let (mut draw, mut list, mut code) = (Cell::Empty, Cell::Empty, Cell::Empty);
-        match Kind::of(bytes) {
+        let seen = Seen::of(bytes);
+        let trimmed = seen.kind.is_data() && frame::queue(bytes) == 1;
+        let kind = if trimmed { "trimmed" } else { seen.kind.name() };
+        let numbers = if transport(bytes) {
+            [number(bytes, 47, 3).into(), seen.psn.into(), (number(bytes, 50, 1) >> 7).into()]
+        } else {
+            [Cell::Empty, Cell::Empty, Cell::Empty]
+        };
+        let (mut drew, mut listed, mut code) = (Cell::Empty, Cell::Empty, Cell::Empty);
+        match seen.kind {
             Kind::Sack if bytes.len() >= 90 => {
                 let (psn, psns) = sack(bytes);
-                draw = psn.into();
-                list = psns.iter().map(u32::to_string).collect::<Vec<_>>().join(" ").into();
+                drew = psn.into();
+                listed = psns.iter().map(u32::to_string).collect::<Vec<_>>().join(" ").into();
             }
             Kind::Nack if bytes.len() >= 74 => code = nack(bytes).into(),
             _ => {}
         }
-        self.row(time_ns, nic, "rx", bytes, [Cell::Empty, Cell::Empty, draw, list, code]);
+        let last = [Cell::Empty, Cell::Empty, drew, listed, code];
+        self.row((time_ns, nic, "rx"), (kind, numbers), bytes, last);
     }
 
-    fn row(&mut self, time_ns: u64, nic: &str, direction: &str, bytes: &[u8], last: [Cell; 5]) {
-        let seen = Seen::of(bytes);
-        let transport = !matches!(seen.kind, Kind::Pause | Kind::Other) && bytes.len() >= 58;
-        let trimmed = seen.kind.is_data() && frame::queue(bytes) == 1;
-        let kind = if trimmed { "trimmed" } else { seen.kind.name() };
-        let when = |cell: Cell| if transport { cell } else { Cell::Empty };
-        let number = |at: usize, len: usize| {
-            let bytes = bytes.get(at..at + len).unwrap_or_default();
-            bytes.iter().fold(0_u64, |n, b| n << 8 | u64::from(*b))
-        };
-        let message = seen.message.filter(|_| !trimmed);
-        let mut cells = vec![
-            time_ns.into(),
-            nic.into(),
-            direction.into(),
-            kind.into(),
-            when(number(47, 3).into()),
-            when(seen.psn.into()),
-            when((number(50, 1) >> 7).into()),
+    fn row(
+        &mut self,
+        (time_ns, nic, direction): (u64, &str, &str),
+        (kind, numbers): (&str, [Cell; 3]),
+        bytes: &[u8],
+        last: [Cell; 5],
+    ) {
+        let when = |cell: Cell| if transport(bytes) { cell } else { Cell::Empty };
+        let message = Seen::of(bytes).message.filter(|_| kind != "trimmed");
+        let mut cells = vec![time_ns.into(), nic.into(), direction.into(), kind.into()];
+        cells.extend(numbers);
+        cells.extend([
             when(role(frame::dscp(bytes)).into()),
-            when(number(34, 2).into()),
+            when(number(bytes, 34, 2).into()),
             message.into(),
             Cell::Count(bytes.len() as u64),
-        ];
+        ]);
         cells.extend(last);
         self.table.row(&cells);
     }
@@ -128,6 +151,17 @@ impl Monitor {
     pub fn finish(self) -> Result<(), RecordError> {
         self.table.finish()
     }
+}
+
+/// True of a frame with a BTH.
+fn transport(bytes: &[u8]) -> bool {
+    !matches!(Kind::of(bytes), Kind::Pause | Kind::Other) && bytes.len() >= 58
+}
+
+/// Big-endian; 0 past the end.
+fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
+    let bytes = bytes.get(at..at + len).unwrap_or_default();
+    bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b))
 }
 
 fn role(dscp: u8) -> String {

@@ -5,8 +5,10 @@ use cosim::check::{Checked, Stop};
 use cosim::diagnose::headline;
 use cosim::driver::BAR;
 use cosim::event::Event;
+use cosim::made::Made;
 use cosim::record::Recorder;
 use cosim::settings::Settings;
+use cosim::switch::frame::Kind;
 use cosim::world::World;
 use rtl_model::host_interface::{DOORBELL_PAGE, OP_WRITE, Wqe};
 use rtl_model::types::{Qpn, Refuse};
@@ -65,8 +67,10 @@ impl Play {
 
 /// Packets built at a so far.
 fn packets(log: &Log) -> usize {
-    let built = |e: &&(u64, usize, Event)| e.1 == 0 && matches!(e.2, Event::Built { .. });
-    log.0.iter().filter(built).count()
+    let made = |e: &&(u64, usize, Event)| {
+        e.1 == 0 && matches!(e.2, Event::Made(Made { kind: Kind::Data, .. }))
+    };
+    log.0.iter().filter(made).count()
 }
 
 fn quiet(world: &World, _: &Log) -> bool {

@@ -7,7 +7,7 @@ use std::path::Path;
 use cosim::record::Recorder;
 use cosim::run::{Mode, Outcome, Run};
 
-use crate::common::{PAIR, message, run_into, settings};
+use crate::common::{PAIR, fixture, message, run_into, settings};
 
 /// A row by its columns.
 type Row = BTreeMap<String, String>;
@@ -180,6 +180,27 @@ fn the_monitor_has_a_row_for_each_packet() {
     assert!(of("a", "rx", "SACK").iter().all(|r| r["sack_list"].is_empty()), "nothing is held");
     let pauses = of("a", "rx", "pause");
     assert_eq!((pauses.len(), pauses[0]["bth_psn"].as_str()), (3, ""));
+}
+
+/// What is sent again says why: the cause that the NIC has queued it for.
+#[test]
+fn the_monitor_has_the_origin_of_a_retransmission() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (run, recorder) = run_into(&fixture("lossy.toml"), Mode::ModelOnly, Some(folder.path()));
+    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    let queued: u64 = recorder.counts.iter().flat_map(|nic| nic.queued.values()).sum();
+    recorder.finish(&run.world, &()).expect("written");
+    let rows = table(folder.path(), "mrc-monitor");
+    let sent = |kind: &str| -> Vec<&Row> {
+        rows.iter().filter(|r| r["direction"] == "tx" && r["packet_type"] == kind).collect()
+    };
+    assert!(sent("data").iter().all(|r| r["rtx_origin"].is_empty() && r["tx_count"] == "1"));
+    let again = sent("retransmission");
+    // One that is acknowledged while it waits is not sent (RTX-1).
+    assert!(!again.is_empty() && again.len() as u64 <= queued, "{} of {queued}", again.len());
+    for row in again {
+        assert!(number(row, "tx_count") > 1 && !row["rtx_origin"].is_empty(), "{row:?}");
+    }
 }
 
 /// PCI-3: transfers, bytes and busy time of both directions of the link.

@@ -1,8 +1,10 @@
 //! What must hold in every clock of every run, whatever is wrong around the NICs.
 
 use crate::event::{Event, Sink};
+use crate::made::Made;
 use crate::record::Recorder;
 use crate::records::buffers::pools;
+use crate::switch::frame::Kind;
 use crate::world::{State, World};
 
 /// Counts what happens and keeps the first thing that must not.
@@ -76,7 +78,7 @@ impl Watch {
 
 impl Sink for Watch {
     fn event(&mut self, clock: u64, nic: usize, event: &Event) {
-        if let Event::Built { psn: 0xff_ffff, .. } = event {
+        if let Event::Made(Made { kind: Kind::Data, psn: 0xff_ffff, .. }) = event {
             self.psn_wraps += 1;
         }
         self.recorder.event(clock, nic, event);

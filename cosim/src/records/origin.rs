@@ -1,0 +1,51 @@
+//! Packets that a NIC has made and not yet sent, in the order of their queue, and what caused those
+//! that go again.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rtl_model::retransmit::Cause;
+
+use crate::made::Made;
+use crate::switch::frame::Kind;
+
+/// Those of one NIC. Data packets leave in the order in which they were made, and control frames
+/// in theirs.
+#[derive(Clone, Debug, Default)]
+pub struct Origins {
+    data: VecDeque<(Made, Option<&'static str>)>,
+    control: VecDeque<(Made, Option<&'static str>)>,
+    /// By table index of the QP, and PSN.
+    causes: BTreeMap<(u8, u32), &'static str>,
+}
+
+impl Origins {
+    /// A packet waits to go again.
+    pub fn queued(&mut self, qp: u8, psn: u32, cause: Cause) {
+        let name = match cause {
+            Cause::Gap => "sack_gap",
+            Cause::Trimmed => "nack_trimmed",
+            Cause::LastHop => "nack_trimmed_lasthop",
+            Cause::Range => "nack_psn_oor_window",
+            Cause::Timeout => "timeout",
+        };
+        self.causes.insert((qp, psn), name);
+    }
+
+    /// A packet has been made.
+    pub fn made(&mut self, made: Made) {
+        let again = made.qp.filter(|_| made.kind == Kind::Retransmission);
+        let cause = again.and_then(|qp| self.causes.remove(&(qp, made.psn)));
+        let queue = if made.kind.is_data() { &mut self.data } else { &mut self.control };
+        queue.push_back((made, cause));
+    }
+
+    /// The packet that a frame of this kind is, with the cause of a retransmission; none of a frame
+    /// that no block has told of.
+    pub fn leaves(&mut self, kind: Kind) -> Option<(Made, Option<&'static str>)> {
+        match kind {
+            Kind::Pause | Kind::Other => None,
+            Kind::Data | Kind::Retransmission => self.data.pop_front(),
+            Kind::Ack | Kind::Sack | Kind::Nack | Kind::Probe => self.control.pop_front(),
+        }
+    }
+}
