@@ -24,6 +24,7 @@ mod pcie_link;
 mod pcie_room;
 mod port_rx;
 mod port_tx;
+mod prove;
 mod qp_drain;
 mod qp_table;
 mod ram_1r1w;
