@@ -49,7 +49,7 @@ fn header(frame: &Frame) -> Vec<u8> {
 
 /// ACK-1, SACK-2, MSN-8, BUF-3: bytes and clocks of both frames.
 #[test]
-fn sack_then_ack() -> Result<(), Mismatch> {
+fn msn_8_sack_then_ack() -> Result<(), Mismatch> {
     let mut pair =
         Lockstep::<Regs>::new("ack_build", &Sizes::DEFAULT, Start::Random(1)).expect("builds");
     let answer = Answer {

@@ -276,7 +276,7 @@ impl Source {
 /// MSN-1, MSN-2, MSN-7, in both sizes: everything that can be new, repeated or missing, against the
 /// sequential reference; wires and hosts that take their time, a reset on the way.
 #[test]
-fn random_traffic_agrees() -> Result<(), Mismatch> {
+fn msn_1_msn_2_msn_7_random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("msn_respond");
     for (seed, sizes) in [(1, Sizes::SMALL), (2, Sizes::DEFAULT), (3, Sizes::SMALL)] {
         let mut dut = Dut::new(&sizes, seed, 40);
@@ -318,6 +318,7 @@ fn connection(dut: &mut Dut, rng: &mut Rng, sizes: &Sizes, loss: u64) -> Result<
         room: sizes.reads as usize,
         refused: false,
         delivered: 0,
+        payloads: 0,
         executed: 0,
     };
     let mut source =

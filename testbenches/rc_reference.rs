@@ -11,6 +11,11 @@ use rtl_model::rc_pkg::{Op, Request, Response, RspKind};
 /// All sequence numbers are modulo this.
 const TURN: u64 = 1 << 24;
 
+/// MSN-3: those that wait for a response of their own.
+fn waits(op: Op) -> bool {
+    op == Op::Read || op == Op::Atomic
+}
+
 fn minus(a: u64, b: u64) -> u64 {
     (a + TURN - b) % TURN
 }
@@ -70,6 +75,17 @@ impl Owed {
         panic!("{answer:?} left, and nothing is owed");
     }
 
+    /// The answer with this PSN leaves as a refusal.
+    pub fn refused(&mut self, psn: u64) {
+        while let Some(next) = self.0.pop_front() {
+            if next.psn == psn {
+                return;
+            }
+            assert!(next.merges, "PSN {psn} is refused, {next:?} was next");
+        }
+        panic!("PSN {psn} is refused, and nothing is owed");
+    }
+
     /// No more will leave.
     pub fn settle(&self) {
         let still = self.0.iter().find(|a| !a.merges || a.asked);
@@ -90,8 +106,9 @@ pub struct Responder {
     pub kept: VecDeque<Kept>,
     pub room: usize,
     pub refused: bool,
-    /// Messages delivered, atomic operations done.
+    /// Messages delivered, the packets of their payloads, atomic operations done.
     pub delivered: u64,
+    pub payloads: u64,
     pub executed: u64,
 }
 
@@ -120,7 +137,7 @@ impl Responder {
         let bytes = u64::from(req.len);
         let psns = if req.op == Op::Read { bytes.div_ceil(self.mtu).max(1) } else { 1 };
         self.expected = (psn + psns) % TURN;
-        if req.op.waits() {
+        if waits(req.op) {
             self.kept.push_back((psn, psns, bytes, req.op == Op::Atomic));
             if self.kept.len() > self.room {
                 self.kept.pop_front();
@@ -131,6 +148,7 @@ impl Responder {
         match req.op {
             Op::Send | Op::Write => {
                 self.delivered += u64::from(req.last);
+                self.payloads += 1;
                 let ack = self.ack(RspKind::Ack, psn);
                 vec![Answer { merges: true, asked: req.ack_req, ..ack }]
             }
@@ -169,7 +187,7 @@ impl Responder {
     }
 
     fn duplicate(&mut self, req: &Request, psn: u64) -> Vec<Answer> {
-        if !req.op.waits() {
+        if !waits(req.op) {
             return vec![self.ack(RspKind::Ack, psn)];
         }
         let holds = |k: &&Kept| minus(psn, k.0) < k.1 && k.3 == (req.op == Op::Atomic);
@@ -211,7 +229,7 @@ impl Requester {
         self.ssn = (self.ssn + 1) % TURN;
         let psns = if op == Op::Atomic { 1 } else { bytes.div_ceil(self.mtu).max(1) };
         let last = (self.psn + psns - 1) % TURN;
-        let response = op.waits().then_some((self.psn, last));
+        let response = waits(op).then_some((self.psn, last));
         self.list.push_back(Waiting { ssn: self.ssn, response });
         self.psn = (last + 1) % TURN;
     }

@@ -371,7 +371,7 @@ fn open_not() -> Inputs {
 /// MSN-4, MSN-7, in both sizes: every answer near where it changes something, a wire that takes its
 /// time, timeouts, failures, a reset on the way.
 #[test]
-fn random_traffic_agrees() -> Result<(), Mismatch> {
+fn msn_4_msn_7_random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("rc_replay");
     let mut seen = BTreeMap::new();
     for (seed, sizes) in [(1, Sizes::SMALL), (2, Sizes::DEFAULT), (3, Sizes::SMALL)] {

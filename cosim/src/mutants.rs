@@ -93,6 +93,18 @@ impl Mutant {
         self.find.is_empty()
     }
 
+    /// The tests that must find it: all of its bench; of a fault against a rule (`MSN-1: …`) those
+    /// alone that have the rule in their names (`msn_1_…`), in any bench.
+    fn filter(&self) -> String {
+        let rule = self.what.split_once(": ").map(|(rule, _)| rule.split('-').collect::<Vec<_>>());
+        match rule.as_deref() {
+            Some([name, number]) if number.parse::<u32>().is_ok() => {
+                format!("{}_{number}_", name.to_lowercase())
+            }
+            _ => format!("{}::", self.bench),
+        }
+    }
+
     fn error(&self, what: impl Into<String>) -> MutantError {
         let file = format!("fixtures/{}/{}.txt", self.folder, self.source);
         MutantError::Row { file, line: self.line, what: what.into() }
@@ -229,7 +241,7 @@ fn bench(
     program: &Path,
 ) -> Result<Verdict, MutantError> {
     let mut child = Command::new(program)
-        .args([&format!("{}::", mutant.bench), "--nocapture", "--test-threads=1"])
+        .args([&mutant.filter(), "--nocapture", "--test-threads=1"])
         .current_dir(at_home)
         .env("NICSTEP_HDL", hdl)
         .env("RUST_BACKTRACE", "0")
@@ -344,9 +356,7 @@ pub fn run_all(
 /// Whether the verdict is the right one: a fault is caught, an edit of comments is not.
 pub fn right(mutant: &Mutant, verdict: &Verdict) -> bool {
     match verdict {
-        Verdict::Caught { test, .. } => {
-            !mutant.is_comment() && test.starts_with(&format!("{}::", mutant.bench))
-        }
+        Verdict::Caught { test, .. } => !mutant.is_comment() && test.contains(&mutant.filter()),
         Verdict::Survived => mutant.is_comment(),
         Verdict::Nothing(_) => false,
     }
@@ -415,6 +425,14 @@ mod tests {
         assert_eq!(gone.apply("a && b;").expect("once"), "a;");
         let error = row("no arrow | a").expect_err("no row");
         assert_eq!(error, "plant fixtures/mutants/x.txt:3: is no row `what | find => replace`");
+    }
+
+    /// A rule's fault is for the rule's tests: those of MSN-10 are not those of MSN-1.
+    #[test]
+    fn a_fault_against_a_rule_is_for_its_tests() {
+        assert_eq!(row("MSN-1: all count | a => b").expect("a row").filter(), "msn_1_");
+        assert_eq!(row("late: all count | a => b").expect("a row").filter(), "y::");
+        assert_eq!(row("all count | a => b").expect("a row").filter(), "y::");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use cosim::event::Event;
 use cosim::made::Made;
 use cosim::record::Recorder;
 use cosim::settings::Settings;
-use cosim::switch::frame::Kind;
+use cosim::switch::frame::{Kind, sealed};
 use cosim::world::World;
 use rtl_model::host_interface::{DOORBELL_PAGE, OP_WRITE, Wqe};
 use rtl_model::types::{Qpn, Refuse};
@@ -143,5 +143,40 @@ fn qp_6_a_close_in_the_middle_empties_the_qp() {
         assert!(sent >= packets_before && sent < 147, "{build}: {sent} packets");
         assert!(play.recorder.counts[0].qp_errors.is_empty(), "a close is no error");
         assert_eq!(play.checked.world.driver.messages[0].done[1], None);
+    }
+}
+
+/// MSN-8: an ACK carries the MSN, and completes nothing by it. One that acknowledges the first of
+/// two messages and says that both are complete leaves the second open; it completes once, when its
+/// last packet is acknowledged.
+#[test]
+fn msn_8_completion_goes_by_psn_only() {
+    for msn in [2_u32, 3, 0x7f_ffff, 0xff_ffff] {
+        let two = message("600000B", "count = 2\none_qp = true");
+        let mut play = Play::new(&scenario("limit = \"400us\"", &two));
+        let ack = |e: &(u64, usize, Event)| match &e.2 {
+            Event::Sent { bytes, .. } if e.1 == 1 && Kind::of(bytes) == Kind::Ack => {
+                Some(bytes.clone())
+            }
+            _ => None,
+        };
+        play.until("acknowledges", |_, log| log.0.iter().any(|e| ack(e).is_some()));
+        let mut forged = play.log.0.iter().find_map(ack).expect("just seen");
+        assert_eq!(forged[55..58], [0, 0, 1], "one message is complete");
+        forged[55..58].copy_from_slice(&msn.to_be_bytes()[1..]);
+        forged.truncate(forged.len() - 4);
+        let created = |e: &&(u64, usize, Event)| {
+            matches!(e.2, Event::QpCreated { sender: true, .. }) && e.1 == 0
+        };
+        assert_eq!(play.log.0.iter().filter(created).count(), 1, "both on one QP");
+        let start = play.checked.world.clock;
+        play.checked.world.switch.inject(start, 0, sealed(forged));
+        let arrived = |world: &World, _: &Log| world.clock == start + 2_000;
+        play.until("takes the ACK", arrived);
+        assert_eq!(play.checked.world.driver.messages[1].done[1], None, "MSN {msn}");
+        play.until("ends", |world, _| world.clock.is_multiple_of(64) && world.finished());
+        let done = |e: &&(u64, usize, Event)| matches!(e.2, Event::Completed { .. } if e.1 == 0);
+        assert_eq!(play.log.0.iter().filter(done).count(), 4, "SEND and WQE, once each");
+        play.nothing_is_left();
     }
 }
