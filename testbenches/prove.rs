@@ -40,7 +40,7 @@ fn broken((block, part): Proof, text: &str) -> Option<BTreeSet<String>> {
     oracle::output(&mut yosys).unwrap_or_else(|e| panic!("{block}: {e}"));
     // The clocks after a reset, then the step.
     let mut found = solve(folder.path(), &["-t", "3"])?;
-    found.extend(solve(folder.path(), &["-i", "-t", "1"])?);
+    found.extend(solve(folder.path(), &["--noincr", "-i", "-t", "1"])?);
     Some(found)
 }
 

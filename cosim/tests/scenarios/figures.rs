@@ -457,7 +457,7 @@ fn full_pools(out: &mut Figures) {
         if world.clock > world.boot {
             least = least.min(world.nodes[1].nic.o.egress_arbiter.ctl_free);
         }
-        world.nodes[1].nic.o.answer_fifo.out_valid && least < 94
+        world.nodes[1].nic.o.ack_hold.out_valid && least < 94
     });
     out.insert("mrc.control_pool_sacks_if_25600", n(u64::from(25_600 - least) / 94));
 
