@@ -229,7 +229,7 @@ module egress_arbiter_prove
   if (PART == 2) begin : gen_pools
     always_comb begin
       if (rst_ni) begin
-        never_below_0 : assert (occ >= sent);
+        lemma_never_below : assert (occ >= sent);
         never_above : assert (occ <= pool);
         conserved : assert (occ == waits + sent);
         whole : assert (free == '0 || occ + free == pool);

@@ -137,10 +137,10 @@ fn thresholds(out: &mut Figures) {
     out.insert("uet.first_pause_occupancy", first);
 }
 
-/// PFC-1, PFC-2: a host of 1 Gbps takes next to nothing, so that the pool stays at Xoff, and each
+/// PFC-1, PFC-2: a link of 100 Mbps takes next to nothing, so that the pool stays at Xoff, and each
 /// half pause time a pause goes out again; the peer stays held.
 fn pauses(out: &mut Figures) {
-    let slow = "[nic.PCIe]\nLaneCount = 1\nLaneBps = \"1Gbps\"\nTXDataBufferSize = \"512B\"\n";
+    let slow = "[nic.PCIe]\nLaneCount = 1\nLaneBps = \"100Mbps\"\nTXDataBufferSize = \"512B\"\n";
     let on = "MaxCongestionWindow = 1000\nIngressBufferManager.PFCEnableVector = [1]\n";
     let (mut at, mut held, mut before) = (Vec::new(), 0, (0, 0));
     see(&uet(on, &format!("{slow}{}", message("4MiB", ""))), |world| {
