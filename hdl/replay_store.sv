@@ -21,7 +21,8 @@
 // A PSN is built before it is retired or final, once each; a slot is gone once after its build or
 // hold, and is not looked for in the clock of its build.
 // Memory ports are combinational: writes of `map` and `rec` from `build`, reads of `map` from
-// requests, of `rec` from `map_rdata`; those of `fl` come from registers.
+// requests, of `rec` from `map_rdata`, of which a word never written may say anything; those of
+// `fl` come from registers.
 //
 // It is longer than a module should be: it has six partners and three memories, and its ports take
 // a third of it.
@@ -223,7 +224,8 @@ module replay_store
   assign map_raddr_o = map_re_o ? asked : '0;
 
   assign rec_re_o = regs_q.state == Find || by_slot;
-  assign rec_raddr_o = regs_q.state == Find ? 32'(map_rdata_i) : by_slot ? 32'(look_slot_i) : '0;
+  assign rec_raddr_o = regs_q.state == Find ? 32'(map_rdata_i[SB-1:0])
+                     : by_slot ? 32'(look_slot_i) : '0;
   assign path_re_o = rec_re_o;
   assign path_raddr_o = rec_raddr_o;
 
@@ -283,7 +285,7 @@ module replay_store
         end
       end
       Find: begin
-        regs_d.found = map_rdata_i;
+        regs_d.found = 10'(map_rdata_i[SB-1:0]);
         regs_d.state = Answer;
       end
       Answer: begin

@@ -341,6 +341,8 @@ struct Bench {
     tlp: Option<(Tlp, usize)>,
     /// The host keeps what has arrived for at most so many clocks; then room is told.
     hold: u64,
+    /// In so many percent of the clocks it tells of room that was not taken.
+    too_many: u64,
     kept: VecDeque<(u64, u16, u16)>,
     units: u16,
     clocks: u64,
@@ -369,6 +371,7 @@ impl Bench {
             i,
             tlp: None,
             hold: 0,
+            too_many: 0,
             kept: VecDeque::new(),
             units: 0,
             clocks: 0,
@@ -421,6 +424,11 @@ impl Bench {
             i.room_valid = true;
             i.room_hdr += hdr;
             i.room_data += data;
+        }
+        if self.rng.percent(self.too_many) {
+            i.room_valid = true;
+            i.room_hdr += self.rng.below(4) as u16;
+            i.room_data += self.rng.below(40) as u16;
         }
         self.clocks += 1;
         let o = self.pair.clock(i)?;
@@ -791,6 +799,7 @@ fn traffic(sizes: &Sizes, seed: u32, rate: u32, check: bool) -> Result<(), Misma
             (bench.i.cfg_tx_hdr_buf, bench.i.cfg_tx_data_buf) = rng.pick(&rooms);
             (bench.i.cfg_far_hdr_buf, bench.i.cfg_far_data_buf) = rng.pick(&far);
             bench.hold = rng.pick(&[0, 0, 0, 3, 40]);
+            bench.too_many = rng.pick(&[0, 0, 2]);
         }
         if bench.tlp.is_none() && rng.percent(busy) {
             let kind = rng.pick(&[READ, READ, WRITE, WRITE, WRITE, CQE]);

@@ -173,7 +173,7 @@ fn msn_4_every_single_packet_of_the_case_is_lost_in_turn() {
         let mut settings = vary(case(), variant);
         let own = settings.drops.clone();
         let mut lost = [0, 0];
-        for way in 0..2 {
+        for (way, lost) in lost.iter_mut().enumerate() {
             for n in 1.. {
                 settings.drops.clone_from(&own);
                 settings.drops[way].push(n);
@@ -184,7 +184,7 @@ fn msn_4_every_single_packet_of_the_case_is_lost_in_turn() {
                     break;
                 }
                 assert!(packets(&log, way)[n as usize - 1], "{variant:?}: {n} is not lost");
-                lost[way] += 1;
+                *lost += 1;
             }
         }
         assert!(lost[0] >= 4 && lost[1] >= 4, "{variant:?}: {lost:?} packets to lose");

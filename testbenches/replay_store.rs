@@ -36,7 +36,7 @@ impl Dut {
             path: Ram::new(sizes.slots as usize),
             fl: Ram::new(sizes.slots as usize),
         };
-        // The memory of slots by PSN is large: its words are written before they are read.
+        dut.map.randomize(&mut rng);
         dut.rec.randomize(&mut rng);
         dut.path.randomize(&mut rng);
         dut.fl.randomize(&mut rng);

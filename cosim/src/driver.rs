@@ -9,9 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{MessageSettings, Settings};
 
-/// Where buffers start: sources above 4 GiB, targets higher, the completion ring below.
-const SOURCES: u64 = 0x2_0000_0000;
-const TARGETS: u64 = 0x5_0000_0000;
+/// Where sources start unless a scenario says so: above 4 GiB.
+pub const SOURCES: u64 = 0x2_0000_0000;
+/// Where targets start.
+pub const TARGETS: u64 = 0x5_0000_0000;
+/// The lowest place where either may start.
+pub const LOWEST: u64 = 0x2000_0000;
 /// Where the host sees the NIC's pages.
 pub const BAR: u64 = 0xf000_0000;
 /// The completion ring's address.
@@ -140,8 +143,8 @@ impl Driver {
             corrupted: Vec::new(),
             intact: 0,
             plans: settings.messages.iter().enumerate().map(plan).collect(),
-            sources: vec![SOURCES; nics],
-            targets: vec![TARGETS; nics],
+            sources: settings.nics.iter().map(|n| n.bases[0]).collect(),
+            targets: settings.nics.iter().map(|n| n.bases[1]).collect(),
             rings: vec![0; nics],
             closes: BTreeMap::new(),
             learned: BTreeMap::new(),
@@ -307,7 +310,7 @@ impl Driver {
         message.qpn = Some(entry.qpn);
         let plan = &mut self.plans[message.entry];
         plan.shared = plan.settings.one_qp.then_some(entry.qpn);
-        if message.done[1].is_none() {
+        if message.done[1].is_none() && message.failed.is_none() {
             self.live.entry((message.from, entry.qpn)).or_default().insert(id);
         }
     }
@@ -348,6 +351,10 @@ impl Driver {
 
     fn completed(&mut self, clock: u64, entry: &CqeEntry, close_delay: u64) {
         let Some(id) = self.message(entry) else { return };
+        if self.messages[id].failed.is_some() {
+            // The entry stood in the host's buffer when the QP went into error.
+            return;
+        }
         self.messages[id].done[1] = Some(clock);
         self.messages[id].qpn = Some(entry.qpn);
         if let Some(carried) = self.carried.get_mut(&(self.messages[id].from, entry.qpn)) {

@@ -20,6 +20,19 @@ pub struct PcieBuffers {
     pub host_receive: Room,
 }
 
+/// Clocks in which something waited for room, by the buffer that had none (PCI-4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieWaits {
+    /// The NIC's end, transmit side.
+    pub nic_transmit: u64,
+    /// The NIC's end, receive side.
+    pub nic_receive: u64,
+    /// The host's end, transmit side.
+    pub host_transmit: u64,
+    /// The host's end, receive side; the link stood still meanwhile.
+    pub host_receive: u64,
+}
+
 /// One direction of a PCIe link.
 #[derive(Clone, Debug, Serialize)]
 pub struct PcieDirection {
@@ -54,6 +67,8 @@ pub struct PcieStats {
     pub to_nic: PcieDirection,
     /// The most that each buffer has held, in units of 16 B.
     pub most: PcieBuffers,
+    /// Clocks in which something waited for room in each.
+    pub waited: PcieWaits,
 }
 
 impl PcieStats {
@@ -64,6 +79,7 @@ impl PcieStats {
             to_host: PcieDirection::of(&host.counts.from_nic, config.nic_rate),
             to_nic: PcieDirection::of(&host.transmit.sent, config.rate),
             most: node.pcie_most,
+            waited: node.pcie_waited(),
         }
     }
 }
@@ -80,6 +96,13 @@ impl Node {
         }
     }
 
+    /// Clocks in which something waited for room so far.
+    pub fn pcie_waited(&self) -> PcieWaits {
+        let ([nic_transmit, host_receive], [host_transmit, nic_receive]) =
+            (self.pcie_waited, self.host.transmit.waited);
+        PcieWaits { nic_transmit, nic_receive, host_transmit, host_receive }
+    }
+
     /// Every clock: conservation of credits, tags and buffers, and the most that each holds.
     pub(crate) fn account(&mut self, clock: u64) {
         if let Err(what) = self.nic.conserved().and_then(|()| self.credits_conserved()) {
@@ -90,6 +113,8 @@ impl Node {
         most.nic_receive = most.nic_receive.most(now.nic_receive);
         most.host_transmit = most.host_transmit.most(now.host_transmit);
         most.host_receive = most.host_receive.most(now.host_receive);
+        let waits = self.nic.short_of_room();
+        self.pcie_waited.iter_mut().zip(waits).for_each(|(n, w)| *n += u64::from(w));
     }
 
     /// What one end believes that the other holds is there, on the way, or just told.

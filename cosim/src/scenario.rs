@@ -173,6 +173,10 @@ pub struct Pcie {
     pub rcb: Option<Spanned<u64>>,
     /// From a request's end to its completion's start.
     pub latency: Option<Spanned<Time>>,
+    /// Where the host's sources begin.
+    pub source_base: Option<Spanned<u64>>,
+    /// Where its targets begin.
+    pub target_base: Option<Spanned<u64>>,
 }
 
 /// A NIC's attributes, by the names of the sources.

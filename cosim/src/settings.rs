@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::buffers::{Buffers, Overheads, SACK_WIRE};
+use crate::driver::{LOWEST, SOURCES, TARGETS};
 use crate::host::{HostConfig, Room};
 use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
@@ -95,6 +96,8 @@ pub struct NicSettings {
     pub read_request: u64,
     /// The host's side.
     pub host: HostConfig,
+    /// Where the host's sources and targets begin.
+    pub bases: [u64; 2],
 }
 
 /// Messages of one entry.
@@ -420,6 +423,7 @@ impl Check<'_> {
             overhead,
             read_request,
             host,
+            bases: self.bases(&n.host_pcie, &d.host_pcie)?,
         };
         Ok(settled)
     }
@@ -434,6 +438,26 @@ impl Check<'_> {
             header("RXHeaderBufferSize", pick!(end, d, rx_header_buffer_size))?,
             data("RXDataBufferSize", pick!(end, d, rx_data_buffer_size))?,
         ])
+    }
+
+    fn bases(&self, end: &Pcie, d: &Pcie) -> Result<[u64; 2], ScenarioError> {
+        Ok([
+            self.base("SourceBase", pick!(end, d, source_base), SOURCES)?,
+            self.base("TargetBase", pick!(end, d, target_base), TARGETS)?,
+        ])
+    }
+
+    /// Where buffers begin: clear of the completion ring, each of them on a page.
+    fn base(
+        &self,
+        key: &str,
+        value: Option<&Spanned<u64>>,
+        default: u64,
+    ) -> Result<u64, ScenarioError> {
+        if let Some(value) = value.filter(|v| v.get_ref() % 4096 != 0) {
+            return Err(self.error(value, key, "is not on a page of 4,096 B", "PCI-5"));
+        }
+        self.number(key, value, default, LOWEST..=1 << 60, "PCI-5")
     }
 
     fn overhead(&self, end: &Pcie, d: &Pcie) -> Result<u64, ScenarioError> {

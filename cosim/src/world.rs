@@ -42,6 +42,8 @@ pub struct Node {
     arriving: u32,
     /// The most that each buffer of the PCIe link has held.
     pub pcie_most: PcieBuffers,
+    /// Clocks in which a transfer of the NIC waited for room in its buffer, and in the host's.
+    pub pcie_waited: [u64; 2],
 }
 
 /// How far a scenario has come.
@@ -353,6 +355,7 @@ impl Node {
             ear: Assembler::default(),
             arriving: 0,
             pcie_most: PcieBuffers::default(),
+            pcie_waited: [0; 2],
         }
     }
 

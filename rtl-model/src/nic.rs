@@ -458,6 +458,17 @@ impl Nic {
         (a.0 + b.0, a.1 + b.1)
     }
 
+    /// A transfer waits for room in the transmit buffer, or the link stands still though one waits,
+    /// for want of room at the host.
+    pub fn short_of_room(&self) -> [bool; 2] {
+        let (link, i, o) = (&self.b.pcie_link, &self.i.pcie_link, &self.o.pcie_link);
+        let taken = !i.tx_valid || o.tx_ready;
+        let waits = i.rhead_valid || i.whead_valid;
+        let begins = o.rhead_ready || o.whead_ready;
+        let write = self.b.tlp_engine.short_of_room(&self.i.tlp_engine);
+        [!taken || write, waits && !link.busy && !begins]
+    }
+
     /// Tags, buffers and credits of the PCIe link that something waits for.
     fn pcie_waits(&self) -> Vec<String> {
         let (link, i) = (&self.b.pcie_link, &self.i.pcie_link);

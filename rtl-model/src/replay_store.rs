@@ -459,7 +459,8 @@ impl Block for Regs {
         }
         let slot = match self.state {
             State::Idle if i.look_valid && i.look_op == Look::Slot => Some(i.look_slot),
-            State::Find => Some(i.map_rdata.slot),
+            // A word never written may say anything.
+            State::Find => Some(self.index(i.map_rdata.slot) as u16),
             _ => None,
         };
         if let Some(slot) = slot {
@@ -497,7 +498,7 @@ impl Block for Regs {
             }
             State::Idle if i.final_valid => self.state = State::Final,
             State::Find => {
-                self.found = i.map_rdata.slot;
+                self.found = self.index(i.map_rdata.slot) as u16;
                 self.state = State::Answer;
             }
             State::Answer if !gone => self.answer(i),

@@ -250,6 +250,12 @@ impl Regs {
         (wr, i.cqe_valid && room >= units_of(u64::from(CQE_BYTES) / 4))
     }
 
+    /// A payload write or a CQE waits for room in the transmit buffer.
+    pub fn short_of_room(&self, i: &Inputs) -> bool {
+        let (wr, cqe) = self.fits(i);
+        !self.open && (i.cqe_valid && !cqe || i.wr_valid && !i.cqe_valid && !wr)
+    }
+
     /// A TLP of one word; a longer write corrects `last`.
     fn begin(&mut self, kind: u8, hdr: Wide<2>, dws: u16, cost: u16) {
         self.first = true;

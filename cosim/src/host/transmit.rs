@@ -61,6 +61,8 @@ pub struct Transmit {
     ended: u64,
     /// What has been sent.
     pub sent: LinkCounts,
+    /// Clocks in which a transfer waited for room in this buffer, and in the NIC's.
+    pub waited: [u64; 2],
 }
 
 impl Transmit {
@@ -145,6 +147,8 @@ impl Transmit {
             let Some((from, tlp)) = self.buffer.pop_front() else { break };
             self.begin(start.max(from), &tlp, config, events);
         }
+        self.waited[0] += u64::from(self.due.first_key_value().is_some_and(|(k, _)| k.0 <= now));
+        self.waited[1] += u64::from(self.held_up);
     }
 
     /// Moves what is due into the transmit buffer.

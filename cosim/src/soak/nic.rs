@@ -2,6 +2,7 @@
 //! report of what happened and what never did.
 
 pub mod draw;
+mod link;
 pub mod watch;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use crate::record::{NicCounts, Recorder};
 use crate::run::{Mode, Outcome, run};
 use crate::scenario::Source;
 use crate::settings::settle;
-use crate::world::World;
+use crate::world::{Node, World};
 use draw::Scope;
 use watch::Watch;
 
@@ -53,6 +54,16 @@ const DEEDS: [&str; 10] = [
     "duplicate SACK",
     "pause pause",
     "drop data",
+];
+
+/// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags, wrong answers.
+const PCIE: [&str; 6] = [
+    "PCIe wait NIC TX",
+    "PCIe wait NIC RX",
+    "PCIe wait host TX",
+    "PCIe wait host RX",
+    "PCIe tags wrap",
+    "PCIe wrong answer",
 ];
 
 /// What to soak.
@@ -148,8 +159,17 @@ fn listed() -> BTreeMap<String, u64> {
     let drops = DROPS.iter().map(|d| format!("drop {d}"));
     let refusals = REFUSALS.iter().map(|r| format!("refuse {r}"));
     let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
+    let links = PCIE.map(str::to_owned);
+    let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
     let rest = ["replay stall", "tag stall", "duplicate", "PSN wrap"].map(str::to_owned);
-    drops.chain(refusals).chain(deeds).chain(rest).map(|name| (name, 0)).collect()
+    drops
+        .chain(refusals)
+        .chain(deeds)
+        .chain(rest)
+        .chain(links)
+        .chain(bad)
+        .map(|name| (name, 0))
+        .collect()
 }
 
 fn one(
@@ -171,6 +191,7 @@ fn one(
         add(happened, counts);
     }
     *happened.entry("PSN wrap".into()).or_default() += watch.psn_wraps;
+    run.world.nodes.iter().for_each(|node| pcie(happened, node));
     let (mut passed, mut outcome) = match &run.outcome {
         ended @ (Outcome::Finished | Outcome::Limit(_)) => (true, ended.word().to_owned()),
         Outcome::Mismatch(m) => (false, headline(&settings, m)),
@@ -189,6 +210,23 @@ fn one(
         passed,
         scenario,
     })
+}
+
+/// Clocks for which each buffer of a link held something up, and what else its NIC met there.
+fn pcie(happened: &mut BTreeMap<String, u64>, node: &Node) {
+    let (waited, tags) = (node.pcie_waited(), node.nic.b.payload_fetch.busy.len() as u64);
+    let counts = &node.host.counts;
+    let counted = [
+        waited.nic_transmit,
+        waited.nic_receive,
+        waited.host_transmit,
+        waited.host_receive,
+        (counts.reads + counts.stray_reads) / tags,
+        counts.spoiled,
+    ];
+    for (name, n) in PCIE.iter().zip(counted) {
+        *happened.entry((*name).into()).or_default() += n;
+    }
 }
 
 fn add(happened: &mut BTreeMap<String, u64>, counts: &NicCounts) {

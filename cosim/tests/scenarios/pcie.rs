@@ -12,7 +12,7 @@ use cosim::world::World;
 
 use crate::common::{agrees, lockstep, message, scenario, settings};
 
-fn back(one: &str) -> String {
+pub fn back(one: &str) -> String {
     one.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"")
 }
 
@@ -24,7 +24,7 @@ fn both_ways(build: &str, attributes: &str) -> Settings {
 }
 
 /// Every message arrived whole, and no buffer holds anything.
-fn whole(world: &World) {
+pub fn whole(world: &World) {
     for m in &world.driver.messages {
         assert!(m.refused.is_none() && m.done.iter().all(Option::is_some), "{m:?}");
     }
@@ -39,7 +39,7 @@ fn whole(world: &World) {
 }
 
 /// The four sizes of an end, in bytes.
-fn sizes(end: &str, header: u64, data: u64) -> String {
+pub fn sizes(end: &str, header: u64, data: u64) -> String {
     let mut out = String::new();
     for side in ["TX", "RX"] {
         let _ = writeln!(out, "{end}.{side}HeaderBufferSize = \"{header}B\"");
@@ -266,7 +266,7 @@ fn fault(kind: &str, count: u64) -> String {
     format!("[[fault]]\nnic = \"a\"\nkind = \"{kind}\"\ncount = {count}\n")
 }
 
-/// PCI-8: each kind of bad answer is counted by its reason, frees its tag, fails its segment, and
+/// Case 10, PCI-8: each kind of bad answer is counted by its reason, frees its tag, fails its segment, and
 /// other traffic goes on: `b`'s messages arrive whole, and those of `a` that were read.
 #[test]
 fn pci_8_bad_answers_are_counted_and_the_engine_goes_on() {
@@ -309,7 +309,7 @@ fn pci_8_bad_answers_are_counted_and_the_engine_goes_on() {
     }
 }
 
-/// PCI-8: stray completions for all tags, those of reads under way too. Each one for a read ends
+/// Case 10, PCI-8: stray completions for all tags, those of reads under way too. Each one for a read ends
 /// it, each other one is unexpected; no tag is lost, and no wrong byte is delivered.
 #[test]
 fn pci_8_stray_completions_meet_tags_in_flight() {

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use rtl_model::rng::Rng;
 
+use super::link;
+
 /// What may be drawn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scope {
@@ -31,9 +33,11 @@ pub fn scenario(seed: u64, scope: &Scope) -> String {
     for (name, host) in [("a", 1), ("b", 2)] {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
         nic(&mut text, rng);
+        link::link(&mut text, rng);
     }
     messages(&mut text, rng, mss, scope);
     faults(&mut text, rng);
+    link::faults(&mut text, rng);
     switch(&mut text, rng, scope.lossy);
     text
 }
@@ -65,20 +69,11 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
 
 /// What each NIC has of its own.
 fn nic(text: &mut String, rng: &mut Rng) {
-    let lanes = [1, 2, 4, 8, 13, 14, 16];
     let _ = writeln!(
         text,
-        "DataRate = \"{}Gbps\"\nDelay = \"{}ns\"\n[nic.PCIe]\nLaneCount = {}\n\
-         TXDataBufferSize = \"{}B\"\nTXHeaderBufferSize = \"{}B\"\n[nic.HostPCIe]\n\
-         LaneCount = {}\nRCB = {}\nLatency = \"{}ns\"",
+        "DataRate = \"{}Gbps\"\nDelay = \"{}ns\"",
         rng.pick(&[50, 100, 200, 400, 496]),
         rng.between(1, 400),
-        rng.pick(&lanes),
-        rng.pick(&[512, 1_024, 5_000, 256_000]),
-        rng.pick(&[16, 32, 160, 16_000]),
-        rng.pick(&lanes),
-        rng.pick(&[64, 128]),
-        rng.pick(&[0, 0, 1, 70, 500]),
     );
 }
 
