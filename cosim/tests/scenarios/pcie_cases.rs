@@ -8,7 +8,7 @@ use cosim::settings::Settings;
 use cosim::tlp::{Tlp, parse};
 use cosim::world::{Node, World};
 
-use crate::common::{lockstep, message, scenario, settings};
+use crate::common::{lockstep, message, model, scenario, settings};
 use crate::pcie::{back, sizes, whole};
 
 /// The request that a NIC begins to send in this clock, and whether it has the 4-DW form.
@@ -167,5 +167,49 @@ fn case_21_buffers_of_one_two_and_three_places() {
             let waited = node.pcie_waited();
             assert!(waited.nic_transmit > 0 && waited.host_transmit > 0);
         }
+    }
+}
+
+/// A message at the full rate of the wire, to a NIC whose end of the PCIe link has so many lanes, and
+/// so little room for what waits there that a backlog stands in the ingress pool.
+fn full_rate(lanes: u64, bytes: &str) -> Settings {
+    let head = "limit = \"400us\"\n[defaults]\nMaxCongestionWindow = 1000";
+    let text = scenario(head, &message(bytes, ""));
+    let lanes = format!("name = \"b\"\nPCIe.LaneCount = {lanes}\nPCIe.TXDataBufferSize = \"8KB\"");
+    settings(&text.replace("name = \"b\"", &lanes))
+}
+
+/// The most that waits in the ingress data pool, in packets.
+fn backlog(most: u32) -> u64 {
+    u64::from(most) / 4174
+}
+
+/// PCI-7: of 16 to 8 lanes at full-rate receiving, 14 and more keep up, and what waits does not
+/// grow; with 13 and fewer more waits the fewer there are, and the longer the message is.
+#[test]
+fn pci_7_fourteen_lanes_keep_up_and_thirteen_do_not() {
+    let waits = |lanes, bytes| {
+        let (settings, mut most) = (full_rate(lanes, bytes), 0);
+        let world = model(&settings, &mut counts(&settings), |world| {
+            most = most.max(world.nodes[1].nic.o.ingress_pool.occ0);
+            false
+        });
+        whole(&world);
+        backlog(most)
+    };
+    let [short, long] = ["400KB", "2MB"]
+        .map(|bytes| (8..=16).rev().map(|lanes| waits(lanes, bytes)).collect::<Vec<_>>());
+    assert_eq!(short[..3], long[..3], "16, 15 and 14 lanes: {short:?} {long:?}");
+    assert!(long[..3].iter().all(|n| *n <= 2), "{long:?}");
+    assert!(long[2..].windows(2).all(|w| w[0] < w[1]), "{long:?}");
+    assert!((3..9).all(|n| short[n] < long[n]), "{short:?} {long:?}");
+    // The same in lockstep at the border.
+    for (lanes, at) in [(14, 2), (13, 3)] {
+        let (settings, mut most) = (full_rate(lanes, "400KB"), 0);
+        let checked = lockstep(&settings, &mut counts(&settings), |world| {
+            most = most.max(world.nodes[1].nic.o.ingress_pool.occ0);
+        });
+        whole(&checked.world);
+        assert_eq!(backlog(most), short[at], "{lanes} lanes");
     }
 }
