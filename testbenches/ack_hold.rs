@@ -151,6 +151,18 @@ fn frames(i: &Inputs) -> u32 {
     first + if i.r#in.ack { ack } else { 0 }
 }
 
+/// Other settings.
+fn redraw(i: &mut Inputs, rng: &mut Rng) {
+    i.cfg_ack_hold = rng.percent(60);
+    i.cfg_charge_less = rng.pick(&[0, 18]);
+    i.cfg_ack_extra = rng.pick(&[0, 16]);
+    i.cfg_icrc = rng.percent(50);
+    i.cfg_wire_rate = rng.pick(&[400_000, 1, 399_999, 496_000]);
+    i.cfg_pcie_rate = rng.pick(&[504_320, 409_760, 126_080, 512_000]);
+    (i.cfg_penalty_low, i.cfg_penalty_high) =
+        rng.pick(&[(900_000, 2_700_000), (1_000, 1_001), (5, 5), (9_000, 100)]);
+}
+
 /// SACK-6, BUF-6, BUF-7, RTT-2: numbers are those of the clock in which an answer came; answers
 /// keep their order and wait their time, NACKs neither.
 #[test]
@@ -172,14 +184,7 @@ fn random_answers_wait_as_long_as_their_backlog() -> Result<(), Mismatch> {
             }
             let empty = q.held.is_empty() && q.nacks.is_empty() && q.next.is_none();
             if clock % 3_000 == 0 && empty && out.is_none() {
-                i.cfg_ack_hold = rng.percent(60);
-                i.cfg_charge_less = rng.pick(&[0, 18]);
-                i.cfg_ack_extra = rng.pick(&[0, 16]);
-                i.cfg_icrc = rng.percent(50);
-                i.cfg_wire_rate = rng.pick(&[400_000, 1, 399_999, 496_000]);
-                i.cfg_pcie_rate = rng.pick(&[504_320, 409_760, 126_080, 512_000]);
-                (i.cfg_penalty_low, i.cfg_penalty_high) =
-                    rng.pick(&[(900_000, 2_700_000), (1_000, 1_001), (5, 5), (9_000, 100)]);
+                redraw(&mut i, &mut rng);
             }
             let (low, high) = (i.cfg_penalty_low, i.cfg_penalty_high);
             let near = rng.pick(&[low, high, low / 2 + high / 2]);

@@ -137,8 +137,8 @@ fn pfc_1_the_first_pause_to_the_byte() {
         // 687 packets of 4,184 B, one of 1,408 B or 1,407 B, and one more.
         let bytes = [(687 * 4096, 0), (last, 62), (4096, 64)];
         let messages = bytes.map(|(n, at)| message(&format!("{n}B"), &format!("at = \"{at}us\"")));
-        let head = "limit = \"200us\"\nprofile = \"uet\"\n[defaults]\nMaxCongestionWindow = 1000\n";
-        let text = format!("{head}{PAIR}{slow}\n{}", messages.concat());
+        let top = "limit = \"200us\"\nprofile = \"uet\"\n[defaults]\nMaxCongestionWindow = 1000\n";
+        let text = format!("{top}{PAIR}{slow}\n{}", messages.concat());
         let settings = settings(&text);
         let (mut held, mut asked) = (0, 0);
         let mut checked = Checked::new(World::new(&settings), &built(&settings)).expect("set up");
