@@ -62,6 +62,7 @@ module csr
   output logic   [  63:0] cfg_weights_o,
   output logic   [  15:0] cfg_rid_o,
   output logic   [   7:0] cfg_ttl_o,
+  output logic   [  10:0] cfg_loss_o,
   output bytes_t          cfg_rx_hdr_buf_o,
   output bytes_t          cfg_rx_data_buf_o,
   output bytes_t          cfg_far_hdr_buf_o,
@@ -114,6 +115,7 @@ module csr
     logic [15:0]   rid;
     logic [7:0]    ttl;
     logic [63:0]   weights;
+    logic [10:0]   loss;
     bytes_t        rx_hdr_buf;
     bytes_t        rx_data_buf;
     bytes_t        far_hdr_buf;
@@ -160,6 +162,7 @@ module csr
       rid: 16'h0100,
       ttl: 8'd64,
       weights: 64'h0501,
+      loss: 11'd512,
       rx_hdr_buf: 32'd16_000,
       rx_data_buf: 32'd256_000,
       far_hdr_buf: 32'd16_000,
@@ -231,6 +234,7 @@ module csr
   assign cfg_weights_o          = regs_q.weights;
   assign cfg_rid_o              = regs_q.rid;
   assign cfg_ttl_o              = regs_q.ttl;
+  assign cfg_loss_o             = regs_q.loss;
   assign cfg_rx_hdr_buf_o       = regs_q.rx_hdr_buf;
   assign cfg_rx_data_buf_o      = regs_q.rx_data_buf;
   assign cfg_far_hdr_buf_o      = regs_q.far_hdr_buf;
@@ -317,6 +321,7 @@ module csr
         REG_PFC:          regs_d.pfc = wr_data_i[31:0];
         REG_PENALTY:      regs_d.penalty = wr_data_i;
         REG_ACK_HOLD:     regs_d.ack_hold = wr_data_i[0];
+        REG_LOSS:         regs_d.loss = wr_data_i[10:0];
         REG_TRAILER:      regs_d.icrc = wr_data_i[0];
         REG_RX_HDR_BUF:   regs_d.rx_hdr_buf = wr_data_i[31:0];
         REG_RX_DATA_BUF:  regs_d.rx_data_buf = wr_data_i[31:0];

@@ -90,6 +90,7 @@ module nic
   logic csr_cfg_trimming;
   logic csr_cfg_distinct_rtx;
   logic csr_cfg_cqe_on_link;
+  logic [10:0] csr_cfg_loss;
   logic csr_cfg_icrc;
   logic [1:0] csr_cfg_sched;
   logic [1:0] csr_cfg_ecn;
@@ -219,6 +220,9 @@ module nic
   psn_t qp_table_find_rsp_given;
   psn_t qp_table_find_rsp_cum;
   group_t qp_table_find_rsp_group;
+  dest_t qp_table_find_rsp_dest;
+  logic qp_table_find_rsp_recovers;
+  psn_t qp_table_find_rsp_recover;
   logic qp_table_upd_ready;
   logic qp_table_upd_done;
   logic qp_table_build_ready;
@@ -253,10 +257,10 @@ module nic
   qpn_t qp_table_closed_qpn;
   logic qp_table_ctx_we;
   logic [31:0] qp_table_ctx_waddr;
-  logic [127:0] qp_table_ctx_wdata;
+  logic [152:0] qp_table_ctx_wdata;
   logic qp_table_ctx_re;
   logic [31:0] qp_table_ctx_raddr;
-  logic [127:0] qp_table_ctx_rdata;
+  logic [152:0] qp_table_ctx_rdata;
 
   // From qp_drain
   logic qp_drain_failed_ready;
@@ -944,6 +948,56 @@ module nic
   logic ack_take_in_ready;
   logic ack_take_purge_ready;
   logic ack_take_purge_done;
+  logic ack_take_spent_valid;
+  qp_t ack_take_spent_qp;
+  logic ack_take_built_ready;
+  logic ack_take_map_valid;
+  bitmap_e ack_take_map_op;
+  qp_t ack_take_map_qp;
+  psn_t ack_take_map_psn;
+  psn_t ack_take_map_end;
+  logic ack_take_map_rsp_ready;
+  logic ack_take_upd_recovers;
+  psn_t ack_take_upd_recover;
+  logic ack_take_lose_valid;
+  qp_t ack_take_lose_qp;
+  psn_t ack_take_lose_psn;
+  cause_e ack_take_lose_cause;
+  logic ack_take_skip_valid;
+  dest_t ack_take_skip_dest;
+  logic [15:0] ack_take_skip_port;
+
+  // From built_fifo
+  logic built_fifo_in_ready;
+  logic built_fifo_out_valid;
+  logic [31:0] built_fifo_out_data;
+
+  // From sent_bitmap
+  logic sent_bitmap_req_ready;
+  logic sent_bitmap_rsp_valid;
+  logic sent_bitmap_rsp_hit;
+  psn_t sent_bitmap_rsp_psn;
+  logic [63:0] sent_bitmap_rsp_bits;
+  logic [10:0] sent_bitmap_rsp_far;
+  logic sent_bitmap_rsp_asked;
+  logic sent_bitmap_rsp_more;
+  logic sent_bitmap_bits_we;
+  logic [31:0] sent_bitmap_bits_waddr;
+  logic [63:0] sent_bitmap_bits_wdata;
+  logic sent_bitmap_bits_re;
+  logic [31:0] sent_bitmap_bits_raddr;
+  logic [63:0] sent_bitmap_bits_rdata;
+  logic sent_bitmap_mark_we;
+  logic [31:0] sent_bitmap_mark_waddr;
+  marks_t sent_bitmap_mark_wdata;
+  logic sent_bitmap_mark_re;
+  logic [31:0] sent_bitmap_mark_raddr;
+  logic sent_bitmap_any_we;
+  logic [31:0] sent_bitmap_any_waddr;
+  logic [15:0] sent_bitmap_any_wdata;
+  logic sent_bitmap_any_re;
+  logic [31:0] sent_bitmap_any_raddr;
+  logic [15:0] sent_bitmap_any_rdata;
   logic ack_take_find_valid;
   qpn_t ack_take_find_qpn;
   logic [31:0] ack_take_find_dest_ip;
@@ -1040,6 +1094,7 @@ module nic
       .cfg_trimming_o(csr_cfg_trimming),
       .cfg_distinct_rtx_o(csr_cfg_distinct_rtx),
       .cfg_cqe_on_link_o(csr_cfg_cqe_on_link),
+      .cfg_loss_o(csr_cfg_loss),
       .cfg_icrc_o(csr_cfg_icrc),
       .cfg_sched_o(csr_cfg_sched),
       .cfg_ecn_o(csr_cfg_ecn),
@@ -1258,12 +1313,17 @@ module nic
       .find_rsp_given_o(qp_table_find_rsp_given),
       .find_rsp_cum_o(qp_table_find_rsp_cum),
       .find_rsp_group_o(qp_table_find_rsp_group),
+      .find_rsp_dest_o(qp_table_find_rsp_dest),
+      .find_rsp_recovers_o(qp_table_find_rsp_recovers),
+      .find_rsp_recover_o(qp_table_find_rsp_recover),
       .upd_valid_i(ack_take_upd_valid),
       .upd_ready_o(qp_table_upd_ready),
       .upd_qp_i(ack_take_upd_qp),
       .upd_cum_i(ack_take_upd_cum),
       .upd_learn_i(ack_take_upd_learn),
       .upd_remote_i(ack_take_upd_remote),
+      .upd_recovers_i(ack_take_upd_recovers),
+      .upd_recover_i(ack_take_upd_recover),
       .upd_done_o(qp_table_upd_done),
       .build_valid_i(packet_build_build_valid),
       .build_ready_o(qp_table_build_ready),
@@ -1334,7 +1394,6 @@ module nic
       .rdata_o(qp_table_ctx_rdata)
   );
 
-  // No budget is spent and nothing is lost: nothing goes again.
   qp_drain #(
       .QPS(QPS)
   ) u_qp_drain (
@@ -1348,6 +1407,8 @@ module nic
       .fail_ready_o(qp_drain_fail_ready),
       .fail_qp_i(retransmit_fail_qp),
       .fail_why_i(WhyTimeout),
+      .spent_valid_i(ack_take_spent_valid),
+      .spent_qp_i(ack_take_spent_qp),
       .drain_valid_i(qp_table_drain_valid),
       .drain_qp_i(qp_table_drain_qp),
       .end_valid_o(qp_drain_end_valid),
@@ -1743,11 +1804,11 @@ module nic
       .retire_rsp_sent_o(retransmit_retire_rsp_sent),
       .retire_rsp_at_o(retransmit_retire_rsp_at),
       .retire_rsp_port_o(retransmit_retire_rsp_port),
-      .lose_valid_i(1'b0),
+      .lose_valid_i(ack_take_lose_valid),
       .lose_ready_o(retransmit_lose_ready),
-      .lose_qp_i('0),
-      .lose_psn_i('0),
-      .lose_cause_i(CauseGap),
+      .lose_qp_i(ack_take_lose_qp),
+      .lose_psn_i(ack_take_lose_psn),
+      .lose_cause_i(ack_take_lose_cause),
       .lose_rsp_valid_o(retransmit_lose_rsp_valid),
       .lose_rsp_queued_o(retransmit_lose_rsp_queued),
       .lose_rsp_fatal_o(retransmit_lose_rsp_fatal),
@@ -3133,6 +3194,89 @@ module nic
       .cfg_icrc_i(csr_cfg_icrc)
   );
 
+  stream_fifo #(
+      .WIDTH(32),
+      .DEPTH(16)
+  ) u_built_fifo (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i (packet_build_built_valid),
+      .in_ready_o (built_fifo_in_ready),
+      .in_data_i  ({packet_build_built_qp, packet_build_built_psn}),
+      .out_valid_o(built_fifo_out_valid),
+      .out_ready_i(ack_take_built_ready),
+      .out_data_o (built_fifo_out_data)
+  );
+
+  sack_bitmap #(
+      .PSNS(PSNS)
+  ) u_sent_bitmap (
+      .clk_i,
+      .rst_ni,
+      .req_valid_i(ack_take_map_valid),
+      .req_ready_o(sent_bitmap_req_ready),
+      .req_op_i(ack_take_map_op),
+      .req_qp_i(ack_take_map_qp),
+      .req_psn_i(ack_take_map_psn),
+      .req_end_i(ack_take_map_end),
+      .req_low_i('0),
+      .req_walk_i('0),
+      .req_last_i(1'b0),
+      .req_asked_i(1'b0),
+      .rsp_valid_o(sent_bitmap_rsp_valid),
+      .rsp_ready_i(ack_take_map_rsp_ready),
+      .rsp_hit_o(sent_bitmap_rsp_hit),
+      .rsp_psn_o(sent_bitmap_rsp_psn),
+      .rsp_bits_o(sent_bitmap_rsp_bits),
+      .rsp_far_o(sent_bitmap_rsp_far),
+      .rsp_asked_o(sent_bitmap_rsp_asked),
+      .rsp_more_o(sent_bitmap_rsp_more),
+      .bits_we_o(sent_bitmap_bits_we),
+      .bits_waddr_o(sent_bitmap_bits_waddr),
+      .bits_wdata_o(sent_bitmap_bits_wdata),
+      .bits_re_o(sent_bitmap_bits_re),
+      .bits_raddr_o(sent_bitmap_bits_raddr),
+      .bits_rdata_i(sent_bitmap_bits_rdata),
+      .mark_we_o(sent_bitmap_mark_we),
+      .mark_waddr_o(sent_bitmap_mark_waddr),
+      .mark_wdata_o(sent_bitmap_mark_wdata),
+      .mark_re_o(sent_bitmap_mark_re),
+      .mark_raddr_o(sent_bitmap_mark_raddr),
+      .mark_rdata_i('0),
+      .any_we_o(sent_bitmap_any_we),
+      .any_waddr_o(sent_bitmap_any_waddr),
+      .any_wdata_o(sent_bitmap_any_wdata),
+      .any_re_o(sent_bitmap_any_re),
+      .any_raddr_o(sent_bitmap_any_raddr),
+      .any_rdata_i(sent_bitmap_any_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(sent_bitmap_bits_wdata)),
+      .DEPTH(QPS * PSNS / 64)
+  ) u_sent_bitmap_bits (
+      .clk_i,
+      .we_i(sent_bitmap_bits_we),
+      .waddr_i(sent_bitmap_bits_waddr),
+      .wdata_i(sent_bitmap_bits_wdata),
+      .re_i(sent_bitmap_bits_re),
+      .raddr_i(sent_bitmap_bits_raddr),
+      .rdata_o(sent_bitmap_bits_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(sent_bitmap_any_wdata)),
+      .DEPTH(QPS)
+  ) u_sent_bitmap_any (
+      .clk_i,
+      .we_i(sent_bitmap_any_we),
+      .waddr_i(sent_bitmap_any_waddr),
+      .wdata_i(sent_bitmap_any_wdata),
+      .re_i(sent_bitmap_any_re),
+      .raddr_i(sent_bitmap_any_raddr),
+      .rdata_o(sent_bitmap_any_rdata)
+  );
+
   ack_take u_ack_take (
       .clk_i,
       .rst_ni,
@@ -3143,6 +3287,24 @@ module nic
       .purge_ready_o(ack_take_purge_ready),
       .purge_qp_i(qp_drain_purge_qp),
       .purge_done_o(ack_take_purge_done),
+      .spent_valid_o(ack_take_spent_valid),
+      .spent_qp_o(ack_take_spent_qp),
+      .built_valid_i(built_fifo_out_valid),
+      .built_ready_o(ack_take_built_ready),
+      .built_i(built_fifo_out_data),
+      .created_valid_i(qp_table_created_valid),
+      .created_qpn_i(qp_table_created_qpn),
+      .map_valid_o(ack_take_map_valid),
+      .map_ready_i(sent_bitmap_req_ready),
+      .map_op_o(ack_take_map_op),
+      .map_qp_o(ack_take_map_qp),
+      .map_psn_o(ack_take_map_psn),
+      .map_end_o(ack_take_map_end),
+      .map_rsp_valid_i(sent_bitmap_rsp_valid),
+      .map_rsp_ready_o(ack_take_map_rsp_ready),
+      .map_rsp_hit_i(sent_bitmap_rsp_hit),
+      .map_rsp_psn_i(sent_bitmap_rsp_psn),
+      .map_rsp_bits_i(sent_bitmap_rsp_bits),
       .find_valid_o(ack_take_find_valid),
       .find_ready_i(qp_table_find_ready),
       .find_qpn_o(ack_take_find_qpn),
@@ -3154,12 +3316,17 @@ module nic
       .find_rsp_given_i(qp_table_find_rsp_given),
       .find_rsp_cum_i(qp_table_find_rsp_cum),
       .find_rsp_group_i(qp_table_find_rsp_group),
+      .find_rsp_dest_i(qp_table_find_rsp_dest),
+      .find_rsp_recovers_i(qp_table_find_rsp_recovers),
+      .find_rsp_recover_i(qp_table_find_rsp_recover),
       .upd_valid_o(ack_take_upd_valid),
       .upd_ready_i(qp_table_upd_ready),
       .upd_qp_o(ack_take_upd_qp),
       .upd_cum_o(ack_take_upd_cum),
       .upd_learn_o(ack_take_upd_learn),
       .upd_remote_o(ack_take_upd_remote),
+      .upd_recovers_o(ack_take_upd_recovers),
+      .upd_recover_o(ack_take_upd_recover),
       .upd_done_i(qp_table_upd_done),
       .retire_valid_o(ack_take_retire_valid),
       .retire_ready_i(retransmit_retire_ready),
@@ -3175,6 +3342,17 @@ module nic
       .sub_ready_i(window_sub_ready),
       .sub_group_o(ack_take_sub_group),
       .sub_bytes_o(ack_take_sub_bytes),
+      .lose_valid_o(ack_take_lose_valid),
+      .lose_ready_i(retransmit_lose_ready),
+      .lose_qp_o(ack_take_lose_qp),
+      .lose_psn_o(ack_take_lose_psn),
+      .lose_cause_o(ack_take_lose_cause),
+      .lose_rsp_valid_i(retransmit_lose_rsp_valid),
+      .lose_rsp_queued_i(retransmit_lose_rsp_queued),
+      .lose_rsp_fatal_i(retransmit_lose_rsp_fatal),
+      .skip_valid_o(ack_take_skip_valid),
+      .skip_dest_o(ack_take_skip_dest),
+      .skip_port_o(ack_take_skip_port),
       .ack_valid_o(ack_take_ack_valid),
       .ack_ready_i(tx_scheduler_ack_ready),
       .ack_qp_o(ack_take_ack_qp),
@@ -3190,7 +3368,8 @@ module nic
       .drop_valid_o(ack_take_drop_valid),
       .drop_reason_o(ack_take_drop_reason),
       .other_valid_o(ack_take_other_valid),
-      .cfg_nominal_overhead_i(csr_cfg_nominal_overhead)
+      .cfg_nominal_overhead_i(csr_cfg_nominal_overhead),
+      .cfg_loss_i(csr_cfg_loss)
   );
 
   completion #(

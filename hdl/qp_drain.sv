@@ -41,6 +41,10 @@ module qp_drain
   input  qp_t  fail_qp_i,
   input  why_e fail_why_i,
 
+  // Budgets that NACKs have spent, from ack_take
+  input logic spent_valid_i,
+  input qp_t  spent_qp_i,
+
   // Closes with messages outstanding, from qp_table
   input logic drain_valid_i,
   input qp_t  drain_qp_i,
@@ -335,6 +339,12 @@ module qp_drain
         regs_d.why[fail_qp_i[QB-1:0]] = fail_why_i;
       end
       regs_d.due[fail_qp_i[QB-1:0]] = 1'b1;
+    end
+    if (spent_valid_i) begin
+      if (!regs_d.due[spent_qp_i[QB-1:0]]) begin
+        regs_d.why[spent_qp_i[QB-1:0]] = WhyNack;
+      end
+      regs_d.due[spent_qp_i[QB-1:0]] = 1'b1;
     end
     if (drain_valid_i) begin
       regs_d.why[drain_qp_i[QB-1:0]] = WhyClose;

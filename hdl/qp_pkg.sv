@@ -10,7 +10,7 @@ package qp_pkg;
   localparam logic [1:0] QP_POST = 2'd1;
   localparam logic [1:0] QP_CLOSE = 2'd2;
 
-  // A context, 128 bits.
+  // A context, 153 bits.
   typedef struct packed {
     logic [15:0] gen;
     dest_t       dest;
@@ -21,6 +21,8 @@ package qp_pkg;
     psn_t        cum;           // everything up to it is acknowledged
     logic [15:0] posted;        // messages, modulo 2^16
     logic [15:0] done;          // of them completed
+    logic        recovers;      // no gap is looked for (LOS-2)
+    psn_t        recover;       // until everything up to it is acknowledged
   } ctx_t;
 
   // Responses
@@ -30,6 +32,9 @@ package qp_pkg;
     psn_t   given;
     psn_t   cum;
     group_t group;
+    dest_t  dest;
+    logic   recovers;
+    psn_t   recover;
   } find_rsp_t;
 
   typedef struct packed {

@@ -15,7 +15,7 @@
 // Borders: the table full; a number of another generation, of a slot beyond the table or never
 // open; a close with a message outstanding; the first and the last QP of a group.
 //
-// The ctx memory (QPS words of 128 bits) has no defined contents at start: only slots below
+// The ctx memory (QPS words of 153 bits) has no defined contents at start: only slots below
 // `fresh` have been written. Its port is combinational from the requests and from ctx_rdata.
 // Fields of a response are zero where its ok is clear. cfg_groups stays while a QP is open.
 //
@@ -44,6 +44,9 @@ module qp_table
   output psn_t          find_rsp_given_o,
   output psn_t          find_rsp_cum_o,
   output group_t        find_rsp_group_o,
+  output dest_t         find_rsp_dest_o,
+  output logic          find_rsp_recovers_o,
+  output psn_t          find_rsp_recover_o,
 
   // Cumulative PSNs and receivers' numbers, from ack_take
   input  logic upd_valid_i,
@@ -52,6 +55,8 @@ module qp_table
   input  psn_t upd_cum_i,
   input  logic upd_learn_i,
   input  qpn_t upd_remote_i,
+  input  logic upd_recovers_i,
+  input  psn_t upd_recover_i,
   output logic upd_done_o,
 
   // PSNs given, from packet_build
@@ -116,10 +121,10 @@ module qp_table
   // Contexts, in ram_1r1w
   output logic         ctx_we_o,
   output logic [ 31:0] ctx_waddr_o,
-  output logic [127:0] ctx_wdata_o,
+  output logic [152:0] ctx_wdata_o,
   output logic         ctx_re_o,
   output logic [ 31:0] ctx_raddr_o,
-  input  logic [127:0] ctx_rdata_i,
+  input  logic [152:0] ctx_rdata_i,
 
   // Levels, from csr
   input psn_t          cfg_initial_psn_i,
@@ -213,8 +218,8 @@ module qp_table
   assign closed_valid_o = regs_q.closed || regs_q.freed;
   assign closed_qpn_o = regs_q.freed ? regs_q.end_rsp.qpn : regs_q.qp_rsp.qpn;
 
-  assign {find_rsp_ok_o, find_rsp_qp_o, find_rsp_given_o, find_rsp_cum_o, find_rsp_group_o} =
-      regs_q.find_rsp;
+  assign {find_rsp_ok_o, find_rsp_qp_o, find_rsp_given_o, find_rsp_cum_o, find_rsp_group_o,
+          find_rsp_dest_o, find_rsp_recovers_o, find_rsp_recover_o} = regs_q.find_rsp;
   assign {build_rsp_qpn_o, build_rsp_remote_valid_o, build_rsp_remote_o} = regs_q.build_rsp;
   assign {qp_rsp_ok_o, qp_rsp_full_o, qp_rsp_failed_o, qp_rsp_qpn_o, qp_rsp_group_o, qp_rsp_dest_o,
           qp_rsp_msn_o} = regs_q.qp_rsp;
@@ -334,7 +339,10 @@ module qp_table
               qp: slot,
               given: ctx.given,
               cum: ctx.cum,
-              group: group_of(slot, ctx.dest, cfg_groups_i)
+              group: group_of(slot, ctx.dest, cfg_groups_i),
+              dest: ctx.dest,
+              recovers: ctx.recovers,
+              recover: ctx.recover
           };
         end
       end
@@ -343,6 +351,8 @@ module qp_table
         regs_d.upd_done = 1'b1;
         ctx_we_o        = 1'b1;
         after.cum       = upd_cum_i;
+        after.recovers  = upd_recovers_i;
+        after.recover   = upd_recover_i;
         if (upd_learn_i) begin
           after.remote_valid = 1'b1;
           after.remote       = upd_remote_i;

@@ -190,11 +190,14 @@ impl Bench {
             (side.dead, side.closing) = (true, true);
         }
         let qp = self.some_qp();
-        self.i.fail_valid = !self.at(qp).closing && self.rng.percent(1);
+        self.i.fail_valid = !self.at(qp).closing && self.rng.below(200) == 0;
         if self.i.fail_valid {
             self.i.fail_qp = qp;
-            self.i.fail_why = self.rng.pick(&[Why::Timeout, Why::Nack]);
+            self.i.fail_why = self.rng.pick(&[Why::Timeout, Why::Read]);
         }
+        let qp = self.some_qp();
+        self.i.spent_valid = !self.at(qp).closing && self.rng.below(200) == 0;
+        self.i.spent_qp = qp;
         self.offer_head(pace);
         let built = !self.building.is_empty() && self.rng.percent(pace);
         self.i.built_valid = built;
@@ -355,6 +358,9 @@ impl Bench {
         }
         if i.fail_valid {
             self.note(i.fail_qp, i.fail_why);
+        }
+        if i.spent_valid {
+            self.note(i.spent_qp, Why::Nack);
         }
         if i.seg_valid && i.seg_ready {
             self.fetching.push_back(i.seg);

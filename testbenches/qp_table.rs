@@ -76,6 +76,8 @@ struct Side {
     given: Psn,
     cum: Psn,
     remote: Option<Qpn>,
+    /// LOS-2: no gap is looked for until this is acknowledged.
+    recover: (bool, Psn),
     posted: u16,
     done: u16,
 }
@@ -86,10 +88,13 @@ impl Side {
     }
 }
 
+/// What a look-up finds: whether, slot, next PSN, cumulative PSN, group, destination, recovery.
+type Found = (bool, u8, Psn, Psn, u8, u8, (bool, Psn));
+
 /// A response that must come in the next clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Due {
-    find: Option<(bool, u8, Psn, Psn, u8)>,
+    find: Option<Found>,
     upd: bool,
     build: Option<(Qpn, bool, Qpn)>,
     qp: Option<Answer>,
@@ -150,13 +155,15 @@ impl Plain {
             let found = bare.or(found);
             self.count(if found.is_some() { "found" } else { "not found" });
             let slot = i.find_qpn.slot();
-            due.find = Some(found.map_or((false, 0, Psn(0), Psn(0), 0), |s| {
-                (true, slot, s.given, s.cum, self.group(slot, s.dest))
+            let none = (false, 0, Psn(0), Psn(0), 0, 0, (false, Psn(0)));
+            due.find = Some(found.map_or(none, |s| {
+                (true, slot, s.given, s.cum, self.group(slot, s.dest), s.dest, s.recover)
             }));
         }
         if out.upd_ready && i.upd_valid {
             let side = self.sides.get_mut(&i.upd_qp).expect("was open");
             side.cum = i.upd_cum;
+            side.recover = (i.upd_recovers, i.upd_recover);
             if i.upd_learn {
                 side.remote = Some(i.upd_remote);
             }
@@ -292,6 +299,8 @@ fn seen(out: &Outputs) -> Due {
             out.find_rsp_given,
             out.find_rsp_cum,
             out.find_rsp_group,
+            out.find_rsp_dest,
+            (out.find_rsp_recovers, out.find_rsp_recover),
         )),
         upd: out.upd_done,
         build: out.build_rsp_valid.then_some((
@@ -430,6 +439,8 @@ impl World {
             self.i.upd_valid = true;
             self.i.upd_qp = slot;
             self.i.upd_cum = Psn(self.rng.pick(&PSNS));
+            self.i.upd_recovers = self.rng.percent(50);
+            self.i.upd_recover = Psn(self.rng.pick(&PSNS));
             self.i.upd_learn = self.rng.percent(30);
             self.i.upd_remote = Qpn(self.rng.bits() as u32 & 0xff_ffff);
         }
@@ -554,7 +565,7 @@ impl World {
 
 fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
     let mut world = World::new(sizes, seed, by_dest);
-    for clock in 0..20_000_u64 {
+    for clock in 0..40_000_u64 {
         if clock == 9_999 {
             world.reset();
         }

@@ -100,9 +100,9 @@ impl Dut {
     }
 }
 
-/// TMR-1: a timer of 1 µs armed 0, 1, 499, 999 ns after a tick expires at 1, 2, 2, 2 µs; one
-/// turn of the lowest wheel, armed in the clock in which the same slot's expiry is taken, expires
-/// once, one turn later; cancelled, not at all.
+/// TMR-1, cases 6 and 7: a timer of 1 µs armed 0, 1, 499, 999 ns after a tick expires at 1, 2, 2,
+/// 2 µs; one turn of the lowest wheel, armed in the clock in which the same slot's expiry is taken,
+/// expires once, one turn later; cancelled, not at all.
 #[test]
 fn armed_beside_a_tick() -> Result<(), Mismatch> {
     let mut dut = Dut::both(&Sizes::SMALL, 1);
@@ -412,8 +412,8 @@ fn a_tick_of_all_timers_and_a_full_cascade() -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// TMR-5: spans to 8 s doubled 25 times, and the end of 48 bits: never early, nor from a sum that
-/// runs over; and due they are when their tick comes.
+/// TMR-5, case 8: spans to 8 s doubled 25 times, and the end of 48 bits: never early, nor from a sum
+/// that runs over; and due they are when their tick comes.
 #[test]
 fn the_longest_spans_are_not_early() -> Result<(), Mismatch> {
     for (sizes, from) in [(Sizes::SMALL, 3), (Sizes::DEFAULT, 3), (Sizes::SMALL, END - 700)] {

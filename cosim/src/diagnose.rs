@@ -16,9 +16,9 @@ use crate::settings::Settings;
 use crate::waves::Waves;
 
 /// Clocks before the mismatch that the waves show.
-const BEFORE: u64 = 64;
+pub const BEFORE: u64 = 64;
 /// Clocks after it, in which the twins go their own ways.
-const AFTER: u64 = 8;
+pub const AFTER: u64 = 8;
 
 /// Failed to look at a mismatch.
 #[derive(Debug, Error)]

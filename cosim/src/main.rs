@@ -91,9 +91,10 @@ struct RunArgs {
     /// Folder with the RTL.
     #[arg(long, value_name = "DIR")]
     hdl: Option<PathBuf>,
-    /// Top module of the RTL.
-    #[arg(long, value_name = "MODULE", default_value = "nic")]
-    top: String,
+    /// Top module of the RTL, instead of `nic`; of a reliable connection what stands for `rc` in
+    /// `rc_requester` and `rc_responder`.
+    #[arg(long, value_name = "MODULE")]
+    top: Option<String>,
     /// A parameter of the top module, beside those of the build's sizes.
     #[arg(long = "parameter", short = 'G', value_name = "NAME=VALUE", value_parser = parameter)]
     parameters: Vec<(String, u64)>,
@@ -145,7 +146,7 @@ impl RunArgs {
         let default = RtlChoice::default();
         RtlChoice {
             hdl: self.hdl.clone().unwrap_or(default.hdl),
-            top: self.top.clone(),
+            top: self.top.clone().unwrap_or(default.top),
             parameters: self.parameters.clone(),
             assertions: self.assertions,
         }
@@ -156,6 +157,12 @@ impl RunArgs {
         let mut text = format!("nicstep run {} --seed {seed}", self.scenario.display());
         if let Some(hdl) = &self.hdl {
             let _ = write!(text, " --hdl {}", hdl.display());
+        }
+        if let Some(top) = &self.top {
+            let _ = write!(text, " --top {top}");
+        }
+        if self.rtl_only {
+            text += " --rtl-only";
         }
         if self.assertions {
             text += " --assertions";
@@ -193,6 +200,10 @@ fn soak(unit: &cosim::soak::Unit) -> Result<(), Failure> {
 /// A scenario of the reliable connection.
 fn run_rc(args: &RunArgs) -> Result<(), Failure> {
     use cosim::rc::{record, run, scenario, summary};
+    if !matches!(args.format(), Format::Csv) {
+        let what = "--parquet: a reliable connection has no records of that kind (docs/rc.md)";
+        return Err((code::INPUT, what.into()));
+    }
     let mut settings = scenario::read(&args.scenario).map_err(|e| (code::INPUT, e.to_string()))?;
     settings.seed = args.seed.unwrap_or(settings.seed);
     let (mode, out) = (args.mode(), args.out.as_deref());
@@ -203,25 +214,37 @@ fn run_rc(args: &RunArgs) -> Result<(), Failure> {
     let result = run::RunResult::new(&name, mode, &run, &mut recorder);
     recorder.finish(out, &result).map_err(file)?;
     print!("{}", summary::summary(&result, &run));
+    judge_rc(args, &settings, &run.outcome)
+}
+
+/// Turns the outcome into an exit code and a text.
+fn judge_rc(
+    args: &RunArgs,
+    settings: &cosim::rc::scenario::Settings,
+    outcome: &cosim::rc::run::Outcome,
+) -> Result<(), Failure> {
+    use cosim::rc::{diagnose::diagnose, run::Outcome, summary::headline};
     let again = format!("To see it again: {}", args.again(settings.seed));
-    match &run.outcome {
-        run::Outcome::Finished | run::Outcome::Failed => Ok(()),
-        run::Outcome::Limit(waits) => {
+    match outcome {
+        Outcome::Finished | Outcome::Failed => Ok(()),
+        Outcome::Limit(waits) => {
             let text = format!("the limit of {} clocks came first; waiting:\n  ", settings.limit);
             Err((code::LIMIT, text + &waits.join("\n  ")))
         }
-        run::Outcome::Broken(what) => Err((code::MISMATCH, what.join("\n"))),
-        run::Outcome::Mismatch(m) => {
-            Err((code::MISMATCH, format!("{}{again}", summary::headline(&settings, m))))
+        Outcome::Broken(what) => Err((code::MISMATCH, what.join("\n"))),
+        Outcome::Mismatch(m) => {
+            let waves = args.out.as_ref().map(|o| o.join("waves.fst"));
+            let looked = diagnose(settings, args.mode(), &args.choice(), m, waves.as_deref());
+            let ports = looked.unwrap_or_else(|e| format!("failed to look at the window: {e}\n"));
+            Err((code::MISMATCH, headline(settings, m) + &ports + &again))
         }
-        run::Outcome::Assertion(text) => {
-            Err((code::MISMATCH, format!("failed to {text}\n{again}")))
-        }
+        Outcome::Assertion(text) => Err((code::MISMATCH, format!("failed to {text}\n{again}"))),
     }
 }
 
 fn run_command(args: &RunArgs) -> Result<(), Failure> {
-    if cosim::rc::scenario::is_rc(&args.scenario) {
+    let unit = cosim::rc::scenario::is_rc(&args.scenario);
+    if unit.map_err(|e| (code::INPUT, e.to_string()))? {
         return run_rc(args);
     }
     let settings = settings(args)?;

@@ -30,6 +30,11 @@ impl Memory {
         }
     }
 
+    /// Pages that hold bytes.
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
     /// Whether one region holds all of these bytes.
     pub fn mapped(&self, addr: u64, len: u64) -> bool {
         let below = self.regions.range(..=addr).next_back();

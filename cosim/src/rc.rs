@@ -3,6 +3,7 @@
 //!
 //! The environment is a function of the golden outputs, the scenario and the seed, as the NIC's is.
 
+pub mod diagnose;
 pub mod event;
 pub mod hosts;
 pub mod network;

@@ -18,10 +18,18 @@ pub fn hex(words: &[u32], width: u32) -> String {
     out[out.len().saturating_sub(digits)..].to_owned()
 }
 
+/// Digits that a column of ports shows whole.
+const WHOLE: usize = 20;
+/// Of a longer value, those at each end that it shows.
+const ENDS: usize = 8;
+
 /// The same, cut in the middle where it would not fit a column.
 fn short(words: &[u32], width: u32) -> String {
     let all = hex(words, width);
-    if all.len() <= 20 { all } else { format!("{}..{}", &all[..8], &all[all.len() - 8..]) }
+    if all.len() <= WHOLE {
+        return all;
+    }
+    format!("{}..{}", &all[..ENDS], &all[all.len() - ENDS..])
 }
 
 /// The element of an array in which two images of a field differ, and its words in both.
@@ -93,6 +101,10 @@ impl fmt::Display for History {
                 write!(f, "{bar} {cell:>width$}")?;
             }
             writeln!(f)?;
+        }
+        if self.fields.iter().any(|f| f.width * f.elements.unwrap_or(1) > 4 * WHOLE as u32) {
+            let said = "Of values longer than";
+            writeln!(f, "({said} {WHOLE} digits, the first and the last {ENDS} are shown.)")?;
         }
         Ok(())
     }

@@ -195,6 +195,9 @@ pub struct Nic {
     /// PSN window.
     #[serde(rename = "MaxPSNRange")]
     pub max_psn_range: Option<Spanned<u64>>,
+    /// PSNs that a packet may be behind the highest one listed without being lost.
+    #[serde(rename = "SACKLossMinRetxPkts")]
+    pub sack_loss_min_retx_pkts: Option<Spanned<u64>>,
     /// First PSN of a QP.
     #[serde(rename = "InitialPSN")]
     pub initial_psn: Option<Spanned<u64>>,
@@ -204,6 +207,8 @@ pub struct Nic {
     pub delay: Option<Spanned<Time>>,
     /// Largest window, in full packets.
     pub max_congestion_window: Option<Spanned<u64>>,
+    /// The same in bytes.
+    pub congestion_window: Option<Spanned<Size>>,
     /// One group for each destination.
     #[serde(rename = "QPGroupsEnabled")]
     pub qp_groups_enabled: Option<bool>,
@@ -392,7 +397,7 @@ impl Source {
             Ok(parsed) => Ok((source, parsed)),
             Err(e) => {
                 let span = e.span().unwrap_or(0..0);
-                let what = e.message().trim().to_owned();
+                let what = e.message().trim().replace("expected u64", "expected a whole number");
                 Err(source.error(span.clone(), &source.key_at(&span), what, None))
             }
         }

@@ -40,6 +40,8 @@ pub struct NicSettings {
     pub mss: u64,
     /// PSN window.
     pub range: u64,
+    /// PSNs that a packet may be behind the highest one listed without being lost.
+    pub loss: u64,
     /// First PSN.
     pub initial_psn: u64,
     /// Units a clock on the wire.
@@ -332,6 +334,8 @@ impl Check<'_> {
         let overheads = self.profile.overheads();
         let mss = self.number("MSS", pick!(n, d, mss), 4096, 1..=8192, "SEG-1")?;
         let psns = u64::from(self.sizes.psns);
+        let loss = pick!(n, d, sack_loss_min_retx_pkts);
+        let loss = self.number("SACKLossMinRetxPkts", loss, 512, 0..=2047, "LOS-1")?;
         let range =
             self.number("MaxPSNRange", pick!(n, d, max_psn_range), 1024, 1..=psns, "SEG-2")?;
         let packets = self.number(
@@ -339,6 +343,13 @@ impl Check<'_> {
             pick!(n, d, max_congestion_window),
             overheads.window,
             1..=100_000,
+            "CC-1",
+        )?;
+        let window = self.size(
+            "CongestionWindow",
+            pick!(n, d, congestion_window),
+            packets * (mss + overheads.nominal),
+            1..=u64::from(u32::MAX),
             "CC-1",
         )?;
         let delay = self.clocks("Delay", pick!(n, d, delay), 100)?;
@@ -377,6 +388,7 @@ impl Check<'_> {
             address,
             mss,
             range,
+            loss,
             initial_psn: self.number(
                 "InitialPSN",
                 pick!(n, d, initial_psn),
@@ -387,7 +399,7 @@ impl Check<'_> {
             wire_rate: if downlink.rate == 0 { data_rate } else { data_rate.min(downlink.rate) },
             pcie_rate,
             delay,
-            window: packets * (mss + overheads.nominal),
+            window,
             groups: pick!(n, d, qp_groups_enabled).copied().unwrap_or(true),
             trimming: pick!(n, d, trimming_enabled).copied().unwrap_or(true),
             distinct_rtx: pick!(n, d, use_distinct_dscp_for_retransmits).copied().unwrap_or(true),

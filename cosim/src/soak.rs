@@ -41,10 +41,10 @@ pub struct Amount {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Seeds at most; each is a run with settings of its own.
-    #[arg(long, value_name = "N", default_value_t = u64::MAX)]
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, value_parser = some())]
     pub seeds: u64,
     /// Ends after the run in which so many clocks are through.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = some())]
     pub clocks: u64,
     /// The model alone; needs no Verilator.
     #[arg(long)]
@@ -52,6 +52,11 @@ pub struct Amount {
     /// Check the RTL's assertions as well.
     #[arg(long, conflicts_with = "model_only")]
     pub assertions: bool,
+}
+
+/// A number from 1 on.
+fn some() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..)
 }
 
 impl Amount {
@@ -111,7 +116,5 @@ fn rc(amount: &Amount) -> Result<Soaked, CheckError> {
     let (seed, seeds, clocks) = (amount.seed, amount.seeds, amount.clocks);
     let report = soak(seed, seeds, clocks, amount.mode(), &choice, |n| bar.set_position(n))?;
     bar.finish_and_clear();
-    let missing = report.missing();
-    let never = (!missing.is_empty()).then(|| format!("never happened: {}", missing.join(", ")));
-    Ok(Soaked { text: text(&report), wrong: report.wrong.clone().or(never) })
+    Ok(Soaked { text: text(&report), wrong: report.complaint() })
 }

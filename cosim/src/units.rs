@@ -1,6 +1,9 @@
 //! Quantities as the sources print them: `"31.52Gbps"`, `"256KB"`, `"100ns"`, exact to the digit.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// Bits a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +53,36 @@ impl Decimal {
 fn parse(text: &str, what: &str, units: &[(&str, u64)]) -> Result<u64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let names = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
     let Some((_, scale)) = units.iter().find(|u| u.0 == unit.trim()) else {
-        return Err(format!("`{text}` is not a {what}: give a number and one of {}", names()));
+        let names = names(units);
+        return Err(format!("`{text}` is not a {what}: give a number and one of {names}"));
     };
     let number = Decimal::parse(number)?;
     number.times(*scale).ok_or_else(|| {
         format!("`{text}` is finer than this project's unit, or too large, for a {what}")
     })
+}
+
+fn names(units: &[(&str, u64)]) -> String {
+    units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ")
+}
+
+/// Takes a text, and says what was wanted when something else stands there.
+struct Text<'a> {
+    what: &'a str,
+    units: &'a [(&'a str, u64)],
+}
+
+impl Visitor<'_> for Text<'_> {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {} in quotes: a number and one of {}", self.what, names(self.units))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+        parse(text, self.what, self.units).map_err(E::custom)
+    }
 }
 
 macro_rules! quantity {
@@ -70,7 +95,7 @@ macro_rules! quantity {
         }
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                String::deserialize(d)?.parse().map_err(D::Error::custom)
+                d.deserialize_str(Text { what: $what, units: &$units }).map(Self)
             }
         }
     };

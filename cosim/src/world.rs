@@ -436,6 +436,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
     let mut writes = vec![
         (index::MSS, s.mss),
         (index::RANGE, s.range),
+        (index::LOSS, s.loss),
         (index::INITIAL_PSN, s.initial_psn),
         (index::WIRE_RATE, s.wire_rate),
         (index::PCIE_RATE, s.pcie_rate),

@@ -89,6 +89,8 @@ pub struct Outputs {
     pub cfg_weights: u64,
     pub cfg_rid: u16,
     pub cfg_ttl: u8,
+    #[bits(11)]
+    pub cfg_loss: u16,
     pub cfg_rx_hdr_buf: u32,
     pub cfg_rx_data_buf: u32,
     pub cfg_far_hdr_buf: u32,
@@ -161,6 +163,8 @@ pub struct Regs {
     pub rid: u16,
     pub ttl: u8,
     pub weights: u64,
+    #[bits(11)]
+    pub loss: u16,
     pub rx_hdr_buf: u32,
     pub rx_data_buf: u32,
     pub far_hdr_buf: u32,
@@ -235,6 +239,7 @@ impl Block for Regs {
             rid: of(index::RID) as u16,
             ttl: of(index::TTL) as u8,
             weights: of(index::WEIGHTS),
+            loss: of(index::LOSS) as u16,
             rx_hdr_buf: of(index::RX_HDR_BUF) as u32,
             rx_data_buf: of(index::RX_DATA_BUF) as u32,
             far_hdr_buf: of(index::FAR_HDR_BUF) as u32,
@@ -296,6 +301,7 @@ impl Block for Regs {
         o.cfg_weights = self.weights;
         o.cfg_rid = self.rid;
         o.cfg_ttl = self.ttl;
+        o.cfg_loss = self.loss;
         o.cfg_rx_hdr_buf = self.rx_hdr_buf;
         o.cfg_rx_data_buf = self.rx_data_buf;
         o.cfg_far_hdr_buf = self.far_hdr_buf;
@@ -385,6 +391,7 @@ impl Regs {
             index::PFC => self.pfc = value as u32,
             index::PENALTY => self.penalty = value,
             index::ACK_HOLD => self.ack_hold = value != 0,
+            index::LOSS => self.loss = value as u16,
             index::RX_HDR_BUF => self.rx_hdr_buf = value as u32,
             index::RX_DATA_BUF => self.rx_data_buf = value as u32,
             index::FAR_HDR_BUF => self.far_hdr_buf = value as u32,

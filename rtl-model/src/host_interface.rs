@@ -229,6 +229,7 @@ pub mod index {
     pub const PFC: u16 = 168;
     pub const PENALTY: u16 = 169;
     pub const ACK_HOLD: u16 = 170;
+    pub const LOSS: u16 = 232;
     pub const RX_HDR_BUF: u16 = 192;
     pub const RX_DATA_BUF: u16 = 193;
     pub const FAR_HDR_BUF: u16 = 194;
@@ -468,6 +469,7 @@ registers! {
         F { name: "expo", low: 8, width: 5, reset: 25, least: 0, most: 25 },
         F::new("fixed", 16, 1, 0),
     ];
+    "loss" LOSS [F::new("loss", 0, 11, 512)];
     "trailer" TRAILER [F::new("icrc", 0, 1, 0)];
 }
 

@@ -41,6 +41,9 @@ pub struct Inputs {
     pub fail_valid: bool,
     pub fail_qp: u8,
     pub fail_why: Why,
+    /// From `ack_take`: NACKs have spent a packet's budget.
+    pub spent_valid: bool,
+    pub spent_qp: u8,
     /// From `qp_table`: the host closes a QP with messages outstanding.
     pub drain_valid: bool,
     pub drain_qp: u8,
@@ -277,13 +280,16 @@ impl Block for Regs {
         if i.fail_valid {
             self.note(i.fail_qp, i.fail_why);
         }
+        if i.spent_valid {
+            self.note(i.spent_qp, Why::Nack);
+        }
         if i.drain_valid {
             self.note(i.drain_qp, Why::Close);
         }
     }
 
     fn idle(&self, i: &Inputs) -> bool {
-        let asked = i.failed_valid || i.fail_valid || i.drain_valid;
+        let asked = i.failed_valid || i.fail_valid || i.spent_valid || i.drain_valid;
         let moves = i.seg_valid && i.seg_ready || i.hand_valid && i.hand_ready || i.built_valid;
         let tells = self.unresv_valid || self.error_valid;
         self.state == State::Idle && !asked && !moves && !tells && self.due.not_any()

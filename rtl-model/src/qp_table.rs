@@ -16,7 +16,7 @@
 //! Borders: the table full; a number of another generation, of a slot beyond the table or never
 //! open; a close with a message outstanding; the first and the last QP of a group.
 //!
-//! The ctx memory (QPS words of 128 bits) has no defined contents at start: only slots below
+//! The ctx memory (QPS words of 153 bits) has no defined contents at start: only slots below
 //! `fresh` have been written. Its port is combinational from the requests and from `ctx_rdata`.
 //! Fields of a response are zero where its ok is clear. `cfg_groups` stays while a QP is open.
 
@@ -60,6 +60,10 @@ pub struct Ctx {
     pub posted: u16,
     /// Of them completed.
     pub done: u16,
+    /// No gap is looked for (LOS-2) …
+    pub recovers: bool,
+    /// … until everything up to this is acknowledged.
+    pub recover: Psn,
 }
 
 /// Input ports, without the `_i`.
@@ -77,6 +81,8 @@ pub struct Inputs {
     pub upd_cum: Psn,
     pub upd_learn: bool,
     pub upd_remote: Qpn,
+    pub upd_recovers: bool,
+    pub upd_recover: Psn,
     /// From `packet_build`: this PSN is given.
     pub build_valid: bool,
     pub build_qp: u8,
@@ -120,6 +126,10 @@ pub struct Outputs {
     pub find_rsp_given: Psn,
     pub find_rsp_cum: Psn,
     pub find_rsp_group: u8,
+    #[bits(6)]
+    pub find_rsp_dest: u8,
+    pub find_rsp_recovers: bool,
+    pub find_rsp_recover: Psn,
     pub upd_ready: bool,
     pub upd_done: bool,
     /// To `packet_build`.
@@ -199,6 +209,13 @@ pub struct FindRsp {
     pub cum: Psn,
     /// Its group.
     pub group: u8,
+    /// Its destination.
+    #[bits(6)]
+    pub dest: u8,
+    /// No gap is looked for …
+    pub recovers: bool,
+    /// … until everything up to this is acknowledged.
+    pub recover: Psn,
 }
 
 /// Answer to `packet_build`.
@@ -325,6 +342,9 @@ impl Block for Regs {
         o.find_rsp_given = self.find_rsp.given;
         o.find_rsp_cum = self.find_rsp.cum;
         o.find_rsp_group = self.find_rsp.group;
+        o.find_rsp_dest = self.find_rsp.dest;
+        o.find_rsp_recovers = self.find_rsp.recovers;
+        o.find_rsp_recover = self.find_rsp.recover;
         o.upd_done = self.upd_done;
         o.build_rsp_valid = self.build_rsp_valid;
         o.build_rsp_qpn = self.build_rsp.qpn;
@@ -507,7 +527,16 @@ impl Regs {
             return FindRsp::default();
         }
         let group = group(qp, ctx.dest, i.cfg_groups);
-        FindRsp { ok: true, qp, given: ctx.given, cum: ctx.cum, group }
+        FindRsp {
+            ok: true,
+            qp,
+            given: ctx.given,
+            cum: ctx.cum,
+            group,
+            dest: ctx.dest,
+            recovers: ctx.recovers,
+            recover: ctx.recover,
+        }
     }
 
     /// What `doorbell` is told.
@@ -545,6 +574,8 @@ impl Regs {
         let slot = match self.state {
             State::Upd => {
                 ctx.cum = i.upd_cum;
+                ctx.recovers = i.upd_recovers;
+                ctx.recover = i.upd_recover;
                 if i.upd_learn {
                     ctx.remote_valid = true;
                     ctx.remote = i.upd_remote;

@@ -14,17 +14,19 @@ use super::scenario::{Settings, WorkSettings};
 use crate::memory::Memory;
 
 /// Where the requester's buffers start.
-const LOCAL: u64 = 0x2_0000_0000;
+const LOCAL: u64 = 0x2000_0000_0000_0000;
 /// Where the responder's regions start.
-const REMOTE: u64 = 0x5_0000_0000;
+const REMOTE: u64 = 0x5000_0000_0000_0000;
 /// Where the responder's receive buffers start.
-const RECEIVE: u64 = 0x9_0000_0000;
+const RECEIVE: u64 = 0x9000_0000_0000_0000;
 /// Where the words of atomic operations lie.
 pub const WORDS: u64 = 0x1_0000;
 /// How many there are.
 const WORD_COUNT: u64 = 4;
-/// From one buffer to the next.
+/// From one buffer to the next: each of a run has its own.
 const STEP: u64 = 0x20_0000;
+// A run has less than 2^32 clocks, and posts one work request a clock at most.
+const _: () = assert!(REMOTE - LOCAL >= STEP << 32 && RECEIVE - REMOTE >= STEP << 32);
 
 /// A work request under way.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ struct Posted {
     target: u64,
     /// What an ATOMIC brings back.
     result: u64,
+    /// A packet of it has left: its memory is there.
+    left: bool,
 }
 
 /// An atomic operation that is to be done.
@@ -75,11 +79,13 @@ pub struct Hosts {
     pub remote: Memory,
     /// Broken promises.
     pub broken: Vec<String>,
-    /// Work requests posted, retired with success, flushed.
+    /// Work requests posted.
     pub posted: u64,
     /// Those that retired as they should.
     pub succeeded: u64,
-    /// Those that failed or were flushed.
+    /// Those that ended with the reason of the connection's failure: one at most.
+    pub failed: u64,
+    /// Those that were flushed behind it.
     pub flushed: u64,
     /// Completion entries written.
     pub entries: u64,
@@ -97,6 +103,8 @@ pub struct Hosts {
     operations: VecDeque<Operation>,
     sends: u64,
     received: u64,
+    /// The responder's regions of work requests that were under way when the connection failed.
+    late: Vec<u64>,
 }
 
 impl Hosts {
@@ -110,6 +118,7 @@ impl Hosts {
             broken: Vec::new(),
             posted: 0,
             succeeded: 0,
+            failed: 0,
             flushed: 0,
             entries: 0,
             most: 0,
@@ -124,6 +133,7 @@ impl Hosts {
             operations: VecDeque::new(),
             sends: 0,
             received: 0,
+            late: Vec::new(),
         }
     }
 
@@ -136,6 +146,16 @@ impl Hosts {
     /// Work requests under way, oldest first: SSN and what they are.
     pub fn waits(&self) -> Vec<(Psn, Op)> {
         self.outstanding.iter().map(|p| (p.ssn, p.wqe.op)).collect()
+    }
+
+    /// What is not posted yet: what comes first, and how many there are.
+    pub fn unposted(&self) -> Option<String> {
+        let more: u64 = self.plans.iter().map(|plan| plan.count).sum();
+        if let Some(wqe) = self.next {
+            return Some(format!("post of {:?}, {} B, and {more} behind it", wqe.op, wqe.len));
+        }
+        let plan = self.plans.front()?;
+        Some(format!("{more} to be posted: {:?}, at {} ns", plan.kind, plan.at))
     }
 
     /// The work request that waits to be posted in this clock.
@@ -181,18 +201,41 @@ impl Hosts {
         self.ssn = self.ssn.plus(1);
         let number = self.posted;
         self.posted += 1;
-        let len = u64::from(wqe.len);
         let (mut target, mut result) = (wqe.laddr, 0);
-        self.local.map(wqe.laddr, len);
         match wqe.op {
             Op::Send => {
                 target = RECEIVE + self.sends * STEP;
                 self.sends += 1;
-                self.local.write(wqe.laddr, &self.bytes(number, len));
-                self.remote.map(target, len);
             }
-            Op::Write => {
-                target = wqe.raddr;
+            Op::Write => target = wqe.raddr,
+            Op::Read => {}
+            Op::Atomic => {
+                let word = &mut self.words[((wqe.raddr - WORDS) / 8) as usize];
+                result = *word;
+                *word = Operation::of(&wqe).apply(result);
+            }
+        }
+        let posted = Posted { ssn: self.ssn, wqe, number, target, result, left: false };
+        self.outstanding.push_back(posted);
+        self.most = self.most.max(self.outstanding.len());
+        self.ssn
+    }
+
+    /// A packet leaves whose place in the requester's memory is this. With the first one of a work
+    /// request come its buffers and its bytes, so that one that never leaves has none.
+    pub fn leaves(&mut self, laddr: u64) {
+        let Some(first) = self.outstanding.front().map(|p| p.number) else { return };
+        let number = laddr.wrapping_sub(LOCAL) / STEP;
+        let Some(place) = number.checked_sub(first) else { return };
+        let Some(posted) = self.outstanding.get_mut(place as usize).filter(|p| !p.left) else {
+            return;
+        };
+        posted.left = true;
+        let (wqe, target) = (posted.wqe, posted.target);
+        let len = u64::from(wqe.len);
+        self.local.map(wqe.laddr, len);
+        match wqe.op {
+            Op::Send | Op::Write => {
                 self.local.write(wqe.laddr, &self.bytes(number, len));
                 self.remote.map(target, len);
             }
@@ -200,16 +243,8 @@ impl Hosts {
                 self.remote.map(wqe.raddr, len);
                 self.remote.write(wqe.raddr, &self.bytes(number, len));
             }
-            Op::Atomic => {
-                let word = &mut self.words[((wqe.raddr - WORDS) / 8) as usize];
-                result = *word;
-                *word = Operation::of(&wqe).apply(result);
-                self.operations.push_back(Operation::of(&wqe));
-            }
+            Op::Atomic => self.operations.push_back(Operation::of(&wqe)),
         }
-        self.outstanding.push_back(Posted { ssn: self.ssn, wqe, number, target, result });
-        self.most = self.most.max(self.outstanding.len());
-        self.ssn
     }
 
     /// A message's bytes.
@@ -262,25 +297,37 @@ impl Hosts {
             self.broken.push(format!("{cqe:?} retired, SSN {} was next", posted.ssn.0));
         }
         if cqe.status == Status::Success {
-            if self.flushed > 0 {
+            if self.failed + self.flushed > 0 {
                 self.broken.push(format!("{cqe:?} retired behind one that was flushed"));
             }
             self.succeeded += 1;
             self.check(&posted);
-        } else {
+        } else if cqe.status == Status::Flushed {
             self.flushed += 1;
+        } else {
+            self.failed += 1;
         }
         if posted.wqe.signal || cqe.status != Status::Success {
             self.owed.push_back(*cqe);
         }
         self.local.unmap(posted.wqe.laddr);
-        // What was under way when the connection failed still arrives.
+        let region = match posted.wqe.op {
+            Op::Write | Op::Read => posted.wqe.raddr,
+            Op::Send => posted.target,
+            Op::Atomic => return,
+        };
         if cqe.status == Status::Success {
-            match posted.wqe.op {
-                Op::Write | Op::Read => self.remote.unmap(posted.wqe.raddr),
-                Op::Send => self.remote.unmap(posted.target),
-                Op::Atomic => {}
-            }
+            self.remote.unmap(region);
+        } else if posted.left {
+            // What was under way when the connection failed still arrives.
+            self.late.push(region);
+        }
+    }
+
+    /// Nothing is under way to the responder: what only a late packet could reach is given back.
+    pub fn release(&mut self) {
+        for region in self.late.drain(..) {
+            self.remote.unmap(region);
         }
     }
 

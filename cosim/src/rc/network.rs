@@ -53,6 +53,11 @@ impl<T> Channel<T> {
         self.under_way.front().filter(|(at, _)| *at <= clock).map(|(_, packet)| packet)
     }
 
+    /// What is under way: the packet that comes next, when it arrives, and how many there are.
+    pub fn under_way(&self) -> Option<(u64, &T, usize)> {
+        self.under_way.front().map(|(at, packet)| (*at, &packet.header, self.under_way.len()))
+    }
+
     /// It is taken.
     pub fn take(&mut self) -> Option<Packet<T>> {
         self.under_way.pop_front().map(|(_, packet)| packet)

@@ -81,11 +81,13 @@ pub struct RunResult {
     pub digest: String,
     /// Registers, output ports and bits compared at each clock, memories at the end.
     pub compared: [u64; 4],
-    /// Work requests posted, retired as they should, and flushed.
+    /// Work requests posted.
     pub posted: u64,
     /// Retired as they should.
     pub succeeded: u64,
-    /// Failed or flushed.
+    /// Ended with the reason of the connection's failure: the oldest that was not covered.
+    pub failed: u64,
+    /// Flushed behind it.
     pub flushed: u64,
     /// Most of them under way at once.
     pub most: usize,
@@ -109,6 +111,7 @@ impl RunResult {
             compared: run.compared,
             posted: hosts.posted,
             succeeded: hosts.succeeded,
+            failed: hosts.failed,
             flushed: hosts.flushed,
             most: hosts.most,
             completions: std::mem::take(&mut recorder.completions),
@@ -144,6 +147,11 @@ impl Ports {
     }
 }
 
+/// What an end's registers hold before its reset: the requester is 0, the responder 1.
+pub fn start(settings: &Settings, end: u32) -> Start {
+    Start::Random((settings.seed as u32).wrapping_add(end))
+}
+
 /// The RTL of both ends.
 struct Twins {
     requester: Twin,
@@ -153,12 +161,11 @@ struct Twins {
 impl Twins {
     fn new(world: &World, choice: &RtlChoice, compare: Compare) -> Result<Self, CheckError> {
         let s = &world.settings;
-        let start = |n: u32| Start::Random((s.seed as u32).wrapping_add(n));
         let requester = build_unit::<Requester>(choice, &s.sizes, compare)?;
         let responder = build_unit::<Responder>(choice, &responder_sizes(s), compare)?;
         Ok(Self {
-            requester: Twin::new(&requester, &world.requester, start(0))?,
-            responder: Twin::new(&responder, &world.responder, start(1))?,
+            requester: Twin::new(&requester, &world.requester, start(s, 0))?,
+            responder: Twin::new(&responder, &world.responder, start(s, 1))?,
         })
     }
 

@@ -18,8 +18,7 @@ struct File {
     #[serde(default)]
     #[allow(dead_code)] // for the reader of the file
     about: String,
-    #[allow(dead_code)] // looked at before the rest is read
-    unit: String,
+    unit: Spanned<String>,
     #[serde(default = "one")]
     seed: u64,
     limit: Spanned<Time>,
@@ -73,10 +72,10 @@ struct Network {
     request_loss: Option<Spanned<u64>>,
     response_loss: Option<Spanned<u64>>,
     #[serde(default)]
-    drop_requests: Vec<u64>,
+    drop_requests: Vec<Spanned<u64>>,
     #[serde(default)]
-    drop_responses: Vec<u64>,
-    refuse_response: Option<u64>,
+    drop_responses: Vec<Spanned<u64>>,
+    refuse_response: Option<Spanned<u64>>,
     stall: Option<Spanned<u64>>,
 }
 
@@ -216,12 +215,32 @@ impl Settings {
     }
 }
 
+/// The value of `unit` for a reliable connection; a NIC's scenario has no such key.
+const UNIT: &str = "rc";
+/// Where the rules of these files stand.
+const RULES: Option<&str> = Some("docs/rc.md");
+
+/// A file of which only the unit is looked at.
+#[derive(Deserialize)]
+struct Probe {
+    unit: Option<Spanned<toml::Value>>,
+}
+
 /// Whether a file is a scenario of a reliable connection.
-pub fn is_rc(path: &Path) -> bool {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let lines = text.lines().map(str::trim).take_while(|l| !l.starts_with('['));
-    let unit = lines.filter_map(|l| l.split_once('=')).find(|(key, _)| key.trim() == "unit");
-    unit.is_some_and(|(_, value)| value.split('#').next().unwrap_or("").trim() == "\"rc\"")
+///
+/// # Errors
+/// When it cannot be read, is not TOML, or is of a unit that there is not.
+pub fn is_rc(path: &Path) -> Result<bool, ScenarioError> {
+    let (source, probe) = Source::read_as::<Probe>(path)?;
+    let Some(unit) = probe.unit else { return Ok(false) };
+    match unit.get_ref().as_str() {
+        Some(UNIT) => Ok(true),
+        _ => Err(not_a_unit(&source, &unit)),
+    }
+}
+
+fn not_a_unit<T>(source: &Source, unit: &Spanned<T>) -> ScenarioError {
+    source.error(unit.span(), "unit", "can be \"rc\"; a NIC's scenario has none", RULES)
 }
 
 /// Reads, parses and checks a file.
@@ -229,7 +248,7 @@ pub fn is_rc(path: &Path) -> bool {
 /// # Errors
 /// When it cannot be read, is not TOML, or holds a key or value that cannot be.
 pub fn read(path: &Path) -> Result<Settings, ScenarioError> {
-    let (source, file) = Source::read_as(path)?;
+    let (source, file) = Source::read_as(path).map_err(with_rules)?;
     settle(&source, &file)
 }
 
@@ -238,8 +257,14 @@ pub fn read(path: &Path) -> Result<Settings, ScenarioError> {
 /// # Errors
 /// As `read`.
 pub fn parse(name: &str, text: &str) -> Result<Settings, ScenarioError> {
-    let (source, file) = Source::parse_as(name.to_owned(), text.to_owned())?;
+    let (source, file) = Source::parse_as(name.to_owned(), text.to_owned()).map_err(with_rules)?;
     settle(&source, &file)
+}
+
+/// An error in a file's text, with the place of the rules.
+fn with_rules(error: ScenarioError) -> ScenarioError {
+    let rule = if error.line == 0 { None } else { RULES };
+    ScenarioError { rule, ..error }
 }
 
 /// Checks values against their rules.
@@ -260,7 +285,15 @@ impl Check<'_> {
             return Ok(value);
         }
         let what = format!("is {value}, and can be {} to {}", range.0, range.1);
-        Err(self.0.error(spanned.span(), key, what, Some("docs/rc.md")))
+        Err(self.0.error(spanned.span(), key, what, RULES))
+    }
+
+    /// A packet's number in the order in which they leave.
+    fn nth(&self, key: &str, value: &Spanned<u64>) -> Result<u64, ScenarioError> {
+        match *value.get_ref() {
+            0 => Err(self.0.error(value.span(), key, "is 0, and packets count from 1", RULES)),
+            n => Ok(n),
+        }
     }
 
     /// A time in whole clocks, or the default.
@@ -276,12 +309,15 @@ impl Check<'_> {
             return Ok(ps / CLK_PS);
         }
         let what = format!("is {ps} ps, and can be whole clocks of {CLK_PS} ps, below 2^32");
-        Err(self.0.error(spanned.span(), key, what, Some("docs/rc.md")))
+        Err(self.0.error(spanned.span(), key, what, RULES))
     }
 }
 
 fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
     let check = Check(source);
+    if file.unit.get_ref() != UNIT {
+        return Err(not_a_unit(source, &file.unit));
+    }
     let sizes = match file.build {
         Build::Default => Sizes::DEFAULT,
         Build::Small => Sizes::SMALL,
@@ -291,9 +327,16 @@ fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         check.within(key, value, default, range)
     };
     let percent = |key, value: Option<&Spanned<u64>>, most| number(key, value, 0, (0, most));
+    let each = |key, list: &[Spanned<u64>]| -> Result<Vec<_>, _> {
+        list.iter().map(|n| check.nth(key, n)).collect()
+    };
+    let limit = check.clocks("limit", Some(&file.limit), 0)?;
+    if limit == 0 {
+        return Err(source.error(file.limit.span(), "limit", "must be at least one clock", RULES));
+    }
     Ok(Settings {
         seed: file.seed,
-        limit: check.clocks("limit", Some(&file.limit), 0)?,
+        limit,
         sizes,
         mtu: mtu(source, c.mtu.as_ref())?,
         psn: number("InitialPSN", c.initial_psn.as_ref(), 0, (0, 0xff_ffff))? as u32,
@@ -314,8 +357,8 @@ fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
             percent("RequestLoss", n.request_loss.as_ref(), 100)?,
             percent("ResponseLoss", n.response_loss.as_ref(), 100)?,
         ],
-        drops: [n.drop_requests.clone(), n.drop_responses.clone()],
-        refuse: n.refuse_response,
+        drops: [each("DropRequests", &n.drop_requests)?, each("DropResponses", &n.drop_responses)?],
+        refuse: n.refuse_response.as_ref().map(|n| check.nth("RefuseResponse", n)).transpose()?,
         stall: percent("Stall", n.stall.as_ref(), 99)?,
         cqe_stall: percent("CqeStall", h.cqe_stall.as_ref(), 99)?,
         atomic: check.clocks("AtomicLatency", h.atomic_latency.as_ref(), 20)?,
@@ -329,7 +372,7 @@ fn records(source: &Source, value: Option<&Spanned<u64>>, most: u32) -> Result<u
         n @ (2 | 4 | 8 | 16) if n <= u64::from(most) => Ok(n as u32),
         n => {
             let what = format!("is {n}, and can be a power of two from 2 to {most}");
-            Err(source.error(spanned.span(), "ResponderRecords", what, Some("docs/rc.md")))
+            Err(source.error(spanned.span(), "ResponderRecords", what, RULES))
         }
     }
 }
@@ -340,7 +383,7 @@ fn mtu(source: &Source, value: Option<&Spanned<Size>>) -> Result<u8, ScenarioErr
         bytes @ (256 | 512 | 1024 | 2048 | 4096) => Ok(bytes.trailing_zeros() as u8),
         bytes => {
             let what = format!("is {bytes} B, and can be 256, 512, 1024, 2048 or 4096");
-            Err(source.error(spanned.span(), "MTU", what, Some("docs/rc.md")))
+            Err(source.error(spanned.span(), "MTU", what, RULES))
         }
     }
 }
@@ -353,9 +396,13 @@ fn work(source: &Source, work: &Work) -> Result<WorkSettings, ScenarioError> {
         [("bytes", work.bytes.as_ref(), least, 0), ("most", work.most.as_ref(), most, least)]
     {
         let Some(spanned) = spanned else { continue };
+        if work.op == Kind::Atomic {
+            let what = "an ATOMIC has 8 B, whatever stands here: leave it out";
+            return Err(source.error(spanned.span(), key, what, RULES));
+        }
         if !(low..=u64::from(LONGEST)).contains(&bytes) {
             let what = format!("is {bytes} B, and can be {low} to {LONGEST}");
-            return Err(source.error(spanned.span(), key, what, Some("docs/rc.md")));
+            return Err(source.error(spanned.span(), key, what, RULES));
         }
     }
     Ok(WorkSettings {

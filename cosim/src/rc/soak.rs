@@ -6,10 +6,12 @@ use std::fmt::Write as _;
 use rtl_model::rng::Rng;
 use rtl_model::sizes::Sizes;
 
+use super::diagnose::diagnose;
 use super::record::Counts;
 use super::run::{Outcome, run};
 use super::scenario::{Kind, Settings, WorkSettings};
 use super::summary::headline;
+use super::twin::UnitMismatch;
 use crate::check::{CheckError, RtlChoice};
 use crate::run::{Digest, Mode};
 
@@ -19,8 +21,8 @@ pub struct Report {
     pub lines: Vec<String>,
     /// Clocks in the default build and in the small one.
     pub clocks: [u64; 2],
-    /// Work requests posted, retired, flushed.
-    pub work: [u64; 3],
+    /// Work requests posted, retired, failed, flushed.
+    pub work: [u64; 4],
     /// Runs that ended with a failed connection.
     pub failed: u64,
     /// Most work requests under way at once.
@@ -33,14 +35,48 @@ pub struct Report {
     pub wrong: Option<String>,
 }
 
+/// Clocks from which on a soak must have met all that `missing` tells.
+pub const LONG: u64 = 10_000_000;
+
+/// Of this many clocks one at least is in the default build.
+const SHARE: u64 = 10;
+
 impl Report {
-    /// Things that this soak has to have seen and has not.
-    pub fn missing(&self) -> Vec<&'static str> {
-        self.counts.rows().filter(|(_, n)| *n == 0).map(|(name, _)| name).collect()
+    /// Clocks in both builds.
+    pub fn all_clocks(&self) -> u64 {
+        self.clocks.iter().sum()
+    }
+
+    /// Whether the default build has its share.
+    fn shared(&self) -> bool {
+        self.clocks[0].saturating_mul(SHARE) >= self.all_clocks()
+    }
+
+    /// What this soak has not met.
+    pub fn missing(&self) -> Vec<String> {
+        let never = self.counts.rows().filter(|(_, n)| *n == 0);
+        let mut missing: Vec<_> = never.map(|(name, _)| name.to_owned()).collect();
+        if !self.shared() {
+            missing.push("a tenth of the clocks in the default build".to_owned());
+        }
+        let most = Sizes::DEFAULT.wqes;
+        if self.most < most as usize {
+            missing.push(format!("{most} work requests at once"));
+        }
+        missing
+    }
+
+    /// What is wrong with it: a run, or what so long a soak should have met.
+    pub fn complaint(&self) -> Option<String> {
+        let missing = self.missing();
+        let late = self.all_clocks() >= LONG && !missing.is_empty();
+        let never = late.then(|| format!("never met: {}", missing.join(", ")));
+        self.wrong.clone().or(never)
     }
 }
 
-/// Runs `seeds` of them at most, from seed `first` on, until `clocks` are through.
+/// Runs `seeds` of them at most, from seed `first` on, until `clocks` are through and a tenth of
+/// all are in the default build.
 ///
 /// # Errors
 /// When the RTL cannot be had.
@@ -55,7 +91,7 @@ pub fn soak(
     let mut report = Report {
         lines: Vec::new(),
         clocks: [0; 2],
-        work: [0; 3],
+        work: [0; 4],
         failed: 0,
         most: 0,
         counts: Counts::default(),
@@ -63,8 +99,9 @@ pub fn soak(
         wrong: None,
     };
     let mut digest = Digest::default();
-    for seed in first..first.saturating_add(seeds) {
-        if report.clocks.iter().sum::<u64>() >= clocks || report.wrong.is_some() {
+    for seed in first..=first.saturating_add(seeds.saturating_sub(1)) {
+        let through = report.all_clocks() >= clocks && report.shared();
+        if through || report.wrong.is_some() {
             break;
         }
         let settings = draw(seed);
@@ -72,7 +109,8 @@ pub fn soak(
         let (world, hosts) = (&run.world, &run.world.hosts);
         let small = usize::from(settings.sizes == Sizes::SMALL);
         report.clocks[small] += world.clock;
-        for (sum, n) in report.work.iter_mut().zip([hosts.posted, hosts.succeeded, hosts.flushed]) {
+        let work = [hosts.posted, hosts.succeeded, hosts.failed, hosts.flushed];
+        for (sum, n) in report.work.iter_mut().zip(work) {
             *sum += n;
         }
         report.most = report.most.max(hosts.most);
@@ -82,19 +120,26 @@ pub fn soak(
         match &run.outcome {
             Outcome::Finished => {}
             Outcome::Failed => report.failed += 1,
-            Outcome::Mismatch(m) => report.wrong = Some(headline(&settings, m)),
+            Outcome::Mismatch(m) => report.wrong = Some(difference(&settings, mode, choice, m)),
             other => report.wrong = Some(format!("seed {seed}: {other:?}")),
         }
-        each(report.clocks.iter().sum());
+        each(report.all_clocks());
     }
     report.digest = digest.0;
     Ok(report)
 }
 
-/// The settings of a seed. Every fourth is of the default build; half start at a wrap.
+/// A difference and the ports that led there.
+fn difference(settings: &Settings, mode: Mode, choice: &RtlChoice, m: &UnitMismatch) -> String {
+    let ports = diagnose(settings, mode, choice, m, None);
+    let ports = ports.unwrap_or_else(|e| format!("failed to look at the window: {e}"));
+    headline(settings, m) + &ports
+}
+
+/// The settings of a seed. Every third is of the default build; many start at a wrap.
 pub fn draw(seed: u64) -> Settings {
     let mut rng = Rng::new(seed, "soak");
-    let sizes = if seed.is_multiple_of(4) { Sizes::DEFAULT } else { Sizes::SMALL };
+    let sizes = if seed.is_multiple_of(3) { Sizes::DEFAULT } else { Sizes::SMALL };
     let mtu = rng.pick(&[8, 8, 9, 10, 12]);
     let sequence = |rng: &mut Rng| match rng.below(3) {
         0 => 0,
@@ -124,7 +169,7 @@ pub fn draw(seed: u64) -> Settings {
         coalesce: rng.pick(&[1, 1, 2, 8, 255]),
         delay,
         loss: [rng.pick(&losses), rng.pick(&losses)],
-        refuse: rng.percent(5).then(|| rng.between(1, 200)),
+        refuse: rng.percent(15).then(|| rng.between(1, 200)),
         stall: rng.pick(&[0, 0, 20, 60]),
         cqe_stall: rng.pick(&[0, 0, 30, 95]),
         atomic: rng.pick(&[0, 10, 100]),
@@ -185,17 +230,23 @@ pub fn text(report: &Report) -> String {
         let _ = writeln!(out, "{line}");
     }
     let [default, small] = report.clocks;
-    let [posted, retired, flushed] = report.work;
+    let [posted, retired, failed, flushed] = report.work;
     let _ = writeln!(out, "\nruns           {} ({} failed)", report.lines.len(), report.failed);
-    let all = default + small;
+    let all = report.all_clocks();
     let _ = writeln!(out, "clocks         {all}: {default} default build, {small} small");
     let most = report.most;
     let _ = writeln!(
         out,
-        "work requests  {posted} posted, {retired} retired, {flushed} flushed; {most} at once"
+        "work requests  {posted} posted, {retired} retired, {failed} failed, {flushed} flushed; \
+         {most} at once"
     );
     for (what, n) in report.counts.rows() {
         let _ = writeln!(out, "  {what:<36} {n:>9}");
+    }
+    let missing = report.missing();
+    if !missing.is_empty() && all < LONG {
+        let missing = missing.join(", ");
+        let _ = writeln!(out, "not met        {missing}; from {LONG} clocks on all must be");
     }
     let _ = writeln!(out, "digest         {:016x}", report.digest);
     out

@@ -26,10 +26,11 @@ pub fn summary(result: &RunResult, run: &Run) -> String {
         ),
     };
     row(&mut out, "compared", &compared);
-    let (posted, succeeded, flushed) = (result.posted, result.succeeded, result.flushed);
-    let most = result.most;
-    let work =
-        format!("{posted} posted, {succeeded} retired, {flushed} flushed; {most} at once at most");
+    let RunResult { posted, succeeded, failed, flushed, most, .. } = result;
+    let work = format!(
+        "{posted} posted, {succeeded} retired, {failed} failed, {flushed} flushed; {most} at once \
+         at most"
+    );
     row(&mut out, "work requests", &work);
     for c in result.completions.iter().take(LISTED) {
         let _ =
@@ -47,14 +48,13 @@ pub fn summary(result: &RunResult, run: &Run) -> String {
     out
 }
 
-/// A difference, with what surrounds it.
+/// What a difference is, in the first lines of a report.
 pub fn headline(settings: &Settings, m: &UnitMismatch) -> String {
-    let UnitMismatch { clock, unit, block, kind, field, model, rtl, ports } = m;
+    let UnitMismatch { clock, unit, block, kind, field, model, rtl } = m;
     let seed = settings.seed;
     format!(
         "{kind} {field} of {block} in {unit} differs at clock {clock}, {clock} ns\n  model \
-         {model}\n  rtl   {rtl}\n  seed  {seed}\n\nPorts of {unit} in the last clocks \
-         (hexadecimal, inputs, then outputs):\n{ports}"
+         {model}\n  rtl   {rtl}\n  seed  {seed}\n"
     )
 }
 

@@ -1,6 +1,6 @@
 //! The RTL of a unit beside the golden one: every output and register, every clock.
 
-use rtl_model::image::{Field, Image, Writer, image_words};
+use rtl_model::image::{Field, Image, Writer};
 use rtl_model::sizes::Sizes;
 use rtl_model::unit::Unit;
 use verilated::{
@@ -8,8 +8,17 @@ use verilated::{
     Start, Tool, build,
 };
 
-use crate::check::{CheckError, RtlChoice};
-use crate::report::{History, first_element, hex};
+use crate::check::{CheckError, RtlChoice, TOP};
+use crate::report::{first_element, hex};
+
+/// The top module that stands for a unit's: of `--top mine` it is `mine_requester`, and
+/// `mine_responder`; the project's own where the choice is still the NIC's.
+fn top<U: Unit>(choice: &RtlChoice) -> String {
+    match choice.top.as_str() {
+        TOP => U::TOP.to_owned(),
+        name => format!("{name}{}", U::TOP.trim_start_matches("rc")),
+    }
+}
 
 /// Builds the RTL of a unit, or finds it in the cache.
 ///
@@ -24,12 +33,15 @@ pub fn build_unit<U: Unit>(
     let sizes = sizes.parameters().into_iter().map(|(n, v)| (n.to_owned(), u64::from(v)));
     let design = Design {
         hdl: choice.hdl.clone(),
-        top: U::TOP.to_owned(),
+        top: top::<U>(choice),
         parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
         options: Options { optimise: Optimise::Run, compare, assertions: choice.assertions },
     };
     Ok(build(&tool, &design)?)
 }
+
+/// The kind of a difference in a memory, which is found at the end.
+pub const MEMORY: &str = "memory";
 
 /// A difference between a unit's twins.
 #[derive(Clone, Debug)]
@@ -48,8 +60,6 @@ pub struct UnitMismatch {
     pub model: String,
     /// The RTL's value, hexadecimal.
     pub rtl: String,
-    /// The unit's ports in the last clocks.
-    pub ports: String,
 }
 
 /// Where an instance lies in the image: first word of its outputs, of its registers.
@@ -63,8 +73,6 @@ pub struct Twin {
     inside: bool,
     inputs: Vec<u32>,
     expected: Vec<u32>,
-    history: History,
-    ports: Vec<u32>,
 }
 
 impl Twin {
@@ -73,24 +81,38 @@ impl Twin {
     /// # Errors
     /// When the library does not load, or the two sides do not match.
     pub fn new<U: Unit>(built: &Built, unit: &U, start: Start) -> Result<Self, CheckError> {
+        let mut new = Self::unset(built, unit, start)?;
+        new.reset()?;
+        new.load_memories(unit)?;
+        new.load_reads(unit)?;
+        Ok(new)
+    }
+
+    /// A fresh instance in the model's state, whatever clock that is.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn loaded<U: Unit>(built: &Built, unit: &U) -> Result<Self, CheckError> {
+        let mut new = Self::unset(built, unit, Start::Random(1))?;
+        new.show(unit);
+        new.rtl.load(&new.expected)?;
+        new.load_memories(unit)?;
+        Ok(new)
+    }
+
+    fn unset<U: Unit>(built: &Built, unit: &U, start: Start) -> Result<Self, CheckError> {
         let layout = built.layout();
         // With the top alone nothing inside is compared.
         let inside = layout.instances.iter().skip(1).any(|i| i.regs_compared);
         let places = if inside { places(layout, unit)? } else { Vec::new() };
-        let top = &layout.instances[0];
-        let mut new = Self {
+        Ok(Self {
             rtl: Rtl::new(built, start)?,
             unit: U::TOP,
             places,
             inside,
             inputs: vec![0; layout.input_words],
             expected: vec![0; layout.expected_words],
-            history: History::new(&top.inputs, &top.outputs),
-            ports: vec![0; image_words(&top.outputs)],
-        };
-        new.reset()?;
-        new.load(unit)?;
-        Ok(new)
+        })
     }
 
     fn reset(&mut self) -> Result<(), RtlError> {
@@ -103,8 +125,8 @@ impl Twin {
         Ok(())
     }
 
-    /// Memories start from the model's words; their read registers have no reset.
-    fn load<U: Unit>(&mut self, unit: &U) -> Result<(), CheckError> {
+    /// Memories hold the model's words.
+    fn load_memories<U: Unit>(&mut self, unit: &U) -> Result<(), CheckError> {
         let mut failed = Ok(());
         unit.memories(&mut |name, words| {
             let Some(index) = self.rtl.layout().memory(name) else { return };
@@ -112,7 +134,11 @@ impl Twin {
                 failed = self.rtl.load_memory(index, &words);
             }
         });
-        failed?;
+        Ok(failed?)
+    }
+
+    /// The read registers of memories have no reset: they start from the model's.
+    fn load_reads<U: Unit>(&mut self, unit: &U) -> Result<(), CheckError> {
         if !self.inside {
             return Ok(());
         }
@@ -154,11 +180,31 @@ impl Twin {
     ) -> Result<Option<UnitMismatch>, RtlError> {
         self.show(unit);
         inputs.write(&mut Writer::new(&mut self.inputs));
-        let outputs = self.ports.len();
-        self.ports.copy_from_slice(&self.expected[..outputs]);
-        self.history.push(clock, &self.inputs, &self.ports);
         let found = self.rtl.step(&self.inputs, &self.expected)?;
         Ok(found.map(|d| self.describe(clock, &d)))
+    }
+
+    /// The clock's inputs, without a compare or an edge: what must be shown, and what is.
+    ///
+    /// # Errors
+    /// When an assertion of the RTL fails.
+    pub fn look<U: Unit>(
+        &mut self,
+        unit: &U,
+        inputs: &U::Inputs,
+    ) -> Result<(&[u32], Vec<u32>), RtlError> {
+        self.show(unit);
+        inputs.write(&mut Writer::new(&mut self.inputs));
+        self.rtl.settle(&self.inputs)?;
+        Ok((&self.expected, self.rtl.read()))
+    }
+
+    /// The rising edge behind `look`.
+    ///
+    /// # Errors
+    /// When an assertion of the RTL fails.
+    pub fn edge(&mut self) -> Result<(), RtlError> {
+        self.rtl.step_bare(&self.inputs)
     }
 
     fn describe(&self, clock: u64, d: &Difference) -> UnitMismatch {
@@ -174,7 +220,6 @@ impl Twin {
             field: name,
             model: hex(model, field.width),
             rtl: hex(rtl, field.width),
-            ports: self.history.to_string(),
         }
     }
 
@@ -193,11 +238,10 @@ impl Twin {
                 clock,
                 unit: self.unit,
                 block: name.to_owned(),
-                kind: "memory",
+                kind: MEMORY,
                 field: format!("word {at}"),
                 model: hex(&words[range.clone()], width),
                 rtl: hex(&rtl[range], width),
-                ports: self.history.to_string(),
             });
         });
         found

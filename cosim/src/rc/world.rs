@@ -15,6 +15,8 @@ use super::network::{Channel, Packet};
 use super::record::{Counts, Seen};
 use super::scenario::Settings;
 
+mod waits;
+
 /// AETH syndrome of a refusal: remote operational error. IBTA Vol 1, 9.7.5.2.
 const SYNDROME_REFUSED: u8 = 0x63;
 
@@ -112,27 +114,22 @@ impl World {
 
     /// Whether all is done.
     pub fn state(&self) -> State {
-        let (replay, respond) = (&self.requester.replay, &self.responder.respond);
+        let replay = &self.requester.replay;
         let empty = replay.used == 0 && replay.posted == 0 && !replay.tx_valid;
-        let idle = respond.state == msn_respond::State::Idle && !respond.req_valid;
-        let quiet = self.requests.quiet() && self.responses.quiet() && self.atomic.is_none();
-        let rested = idle && !respond.rsp_valid && respond.owed == 0 && self.clock > 1;
-        if empty && rested && quiet && self.hosts.finished() && !self.requester.retire.cqe_valid {
+        let quiet = self.responses.quiet() && self.rests() && self.clock > 1;
+        if empty && quiet && self.hosts.finished() && !self.requester.retire.cqe_valid {
             State::Finished
         } else {
             State::Going
         }
     }
 
-    /// Who waits for what, for a run that does not end.
-    pub fn waits(&self) -> Vec<String> {
-        let waits = self.hosts.waits();
-        let mut out: Vec<_> =
-            waits.iter().take(8).map(|(ssn, op)| format!("{op:?}, SSN {}", ssn.0)).collect();
-        let replay = &self.requester.replay;
-        out.push(format!("replay store: {} packets from PSN {}", replay.used, replay.acked.0));
-        out.push(format!("responder expects PSN {}", self.responder.respond.expected.0));
-        out
+    /// No request is under way, and the responder has done and answered all that came.
+    fn rests(&self) -> bool {
+        let respond = &self.responder.respond;
+        let idle = respond.state == msn_respond::State::Idle && !respond.req_valid;
+        let answered = !respond.rsp_valid && respond.owed == 0 && self.atomic.is_none();
+        idle && answered && self.requests.quiet()
     }
 
     /// First half of a clock: outputs from registers, the environment's answers, readys.
@@ -156,6 +153,9 @@ impl World {
         self.responder.clock(&self.responder_inputs);
         let after = Marks::of(self);
         self.counts.wraps(&before.0, &after.0);
+        if self.failed() && self.rests() && !self.responder.respond.deliver_valid {
+            self.hosts.release();
+        }
         self.clock += 1;
     }
 
@@ -270,6 +270,7 @@ impl World {
         }
         self.counts.add_if(Seen::StallWire, o.tx_valid && !i.tx_ready);
         if o.tx_valid && i.tx_ready {
+            self.hosts.leaves(o.tx_laddr);
             let mut payload = vec![0; usize::from(o.tx.bytes)];
             self.hosts.local.read(o.tx_laddr, &mut payload);
             let lost = self.requests.put(clock, Packet { header: o.tx, payload });

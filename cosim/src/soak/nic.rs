@@ -161,7 +161,9 @@ fn listed() -> BTreeMap<String, u64> {
     let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
     let links = PCIE.map(str::to_owned);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
-    let rest = ["replay stall", "tag stall", "duplicate", "PSN wrap"].map(str::to_owned);
+    let causes = ["Gap", "Trimmed", "LastHop", "Range", "Timeout"].map(|c| format!("again {c}"));
+    let rest = ["replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
+    let rest = rest.map(str::to_owned).into_iter().chain(causes);
     drops
         .chain(refusals)
         .chain(deeds)
@@ -240,6 +242,8 @@ fn add(happened: &mut BTreeMap<String, u64>, counts: &NicCounts) {
     more("replay stall".into(), counts.replay_stalls);
     more("tag stall".into(), counts.tag_stalls);
     more("duplicate".into(), counts.duplicates);
+    more("out of order".into(), counts.out_of_order);
+    counts.queued.iter().for_each(|(cause, n)| more(format!("again {cause}"), *n));
 }
 
 impl Report {

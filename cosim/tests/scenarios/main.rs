@@ -13,6 +13,7 @@ mod rc;
 mod readme;
 mod receive;
 mod records;
+mod recover;
 mod resend;
 mod shapes;
 mod soak;

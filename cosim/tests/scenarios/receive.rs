@@ -57,7 +57,7 @@ fn rx_7_shuffled_and_duplicated() {
     let (run, recorder) = agrees("shuffled", &settings);
     assert_eq!(run.world.driver.corrupted, Vec::<usize>::new());
     for counts in &recorder.counts {
-        assert!(counts.out_of_order > 2 && counts.duplicates > 10, "{counts:?}");
+        assert!(counts.out_of_order > 1 && counts.duplicates > 10, "{counts:?}");
         assert!(counts.dropped["Qp"] > 0, "copies come after the close: {counts:?}");
         assert_eq!((counts.trimmed, counts.ctrl_drops), (0, 0));
         assert_eq!(counts.completions["RECV_COMPLETE"], 16);

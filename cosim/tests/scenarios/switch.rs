@@ -194,7 +194,7 @@ fn a_full_downlink_trims_and_marks() {
     );
     let mut log = Log::default();
     let mut world = World::new(&settings(&text));
-    (0..6_000).for_each(|_| world.step(&mut log));
+    (0..16_000).for_each(|_| world.step(&mut log));
     let count = |what| acts(&log).iter().filter(|a| a.1.what == what && a.1.rule.is_none()).count();
     assert!(count(What::TrimLastHop) > 3 && count(What::Mark) > 3, "{:?}", acts(&log));
     assert_eq!(count(What::Drop), 0);

@@ -137,6 +137,9 @@ pub(super) mod from {
             i.qp_drain.end_rsp_qpn = o.end_rsp_qpn;
             i.qp_drain.end_rsp_group = o.end_rsp_group;
         }
+        if valid(&mut i.ack_take.created_valid, o.created_valid, wake, at::ack_take) {
+            i.ack_take.created_qpn = o.created_qpn;
+        }
         level(&mut i.payload_fetch.dead, o.dead, wake, at::payload_fetch);
         level(&mut i.retransmit.error, o.dead, wake, at::retransmit);
         if valid(&mut i.window.open_valid, o.open_valid, wake, at::window) {
@@ -153,6 +156,9 @@ pub(super) mod from {
             i.ack_take.find_rsp_given = o.find_rsp_given;
             i.ack_take.find_rsp_cum = o.find_rsp_cum;
             i.ack_take.find_rsp_group = o.find_rsp_group;
+            i.ack_take.find_rsp_dest = o.find_rsp_dest;
+            i.ack_take.find_rsp_recovers = o.find_rsp_recovers;
+            i.ack_take.find_rsp_recover = o.find_rsp_recover;
         }
         level(&mut i.ack_take.upd_done, o.upd_done, wake, at::ack_take);
     }
@@ -255,6 +261,10 @@ pub(super) mod from {
             i.ack_take.retire_rsp_group = o.retire_rsp_group;
             i.ack_take.retire_rsp_last = o.retire_rsp_last;
             i.ack_take.retire_rsp_flight = o.retire_rsp_flight;
+        }
+        if valid(&mut i.ack_take.lose_rsp_valid, o.lose_rsp_valid, wake, at::ack_take) {
+            i.ack_take.lose_rsp_queued = o.lose_rsp_queued;
+            i.ack_take.lose_rsp_fatal = o.lose_rsp_fatal;
         }
         if valid(&mut i.replay_store.look_valid, o.look_valid, wake, at::replay_store) {
             i.replay_store.look_op = o.look_op;
@@ -421,6 +431,9 @@ pub(super) mod from {
             i.replay_store.made_port = o.made_port;
         }
         level(&mut i.qp_drain.built_valid, o.built_valid, wake, at::qp_drain);
+        if valid(&mut i.built_fifo.in_valid, o.built_valid, wake, at::built_fifo) {
+            i.built_fifo.in_data = u32::from(o.built_qp) << 24 | o.built_psn.0;
+        }
         if valid(&mut i.dat_queue.in_valid, o.frame_valid, wake, at::dat_queue) {
             i.dat_queue.in_data = o.frame;
         }
@@ -649,6 +662,22 @@ pub(super) mod from {
         level(&mut i.rx_track.sent_valid, o.cresv_valid, wake, at::rx_track);
     }
 
+    pub fn built_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.built_fifo, &mut nic.wake);
+        if valid(&mut i.ack_take.built_valid, o.out_valid, wake, at::ack_take) {
+            i.ack_take.built = o.out_data;
+        }
+    }
+
+    pub fn sent_bitmap(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.sent_bitmap, &mut nic.wake);
+        if valid(&mut i.ack_take.map_rsp_valid, o.rsp_valid, wake, at::ack_take) {
+            i.ack_take.map_rsp_hit = o.rsp_hit;
+            i.ack_take.map_rsp_psn = o.rsp_psn;
+            i.ack_take.map_rsp_bits = o.rsp_bits;
+        }
+    }
+
     pub fn ack_take(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.ack_take, &mut nic.wake);
         if valid(&mut i.qp_table.find_valid, o.find_valid, wake, at::qp_table) {
@@ -661,6 +690,8 @@ pub(super) mod from {
             i.qp_table.upd_cum = o.upd_cum;
             i.qp_table.upd_learn = o.upd_learn;
             i.qp_table.upd_remote = o.upd_remote;
+            i.qp_table.upd_recovers = o.upd_recovers;
+            i.qp_table.upd_recover = o.upd_recover;
         }
         if valid(&mut i.window.sub_valid, o.sub_valid, wake, at::window) {
             i.window.sub_group = o.sub_group;
@@ -681,7 +712,21 @@ pub(super) mod from {
             i.retransmit.retire_psn = o.retire_psn;
             i.retransmit.retire_discard = o.retire_discard;
         }
+        if valid(&mut i.retransmit.lose_valid, o.lose_valid, wake, at::retransmit) {
+            i.retransmit.lose_qp = o.lose_qp;
+            i.retransmit.lose_psn = o.lose_psn;
+            i.retransmit.lose_cause = o.lose_cause;
+        }
+        if valid(&mut i.sent_bitmap.req_valid, o.map_valid, wake, at::sent_bitmap) {
+            i.sent_bitmap.req_op = o.map_op;
+            i.sent_bitmap.req_qp = o.map_qp;
+            i.sent_bitmap.req_psn = o.map_psn;
+            i.sent_bitmap.req_end = o.map_end;
+        }
         level(&mut i.qp_drain.purge_done, o.purge_done, wake, at::qp_drain);
+        if valid(&mut i.qp_drain.spent_valid, o.spent_valid, wake, at::qp_drain) {
+            i.qp_drain.spent_qp = o.spent_qp;
+        }
         if valid(&mut i.ingress_pool.relc_valid, o.relc_valid, wake, at::ingress_pool) {
             i.ingress_pool.relc_bytes = o.relc_bytes;
         }
@@ -830,6 +875,7 @@ impl Nic {
         i.ack_hold.cfg_penalty_high = o.cfg_penalty_high;
         i.ack_hold.cfg_ack_hold = o.cfg_ack_hold;
         i.ack_take.cfg_nominal_overhead = o.cfg_nominal_overhead;
+        i.ack_take.cfg_loss = o.cfg_loss;
         i.packet_build.cfg_dscp2 = o.cfg_dscp2;
         i.packet_build.cfg_distinct_rtx = o.cfg_distinct_rtx;
         i.waits.rsp_ready = true;
@@ -856,6 +902,30 @@ impl Nic {
         );
         ready(&mut i.page_fifo.out_ready, o.doorbell.page_ready, wake, at::doorbell, at::page_fifo);
         ready(&mut i.doorbell.qp_ready, o.qp_table.qp_ready, wake, at::qp_table, at::doorbell);
+        ready(
+            &mut i.sent_bitmap.rsp_ready,
+            o.ack_take.map_rsp_ready,
+            wake,
+            at::ack_take,
+            at::sent_bitmap,
+        );
+        if woken(*wake, at::sent_bitmap) {
+            b.sent_bitmap.ready(&i.sent_bitmap, &mut o.sent_bitmap);
+        }
+        ready(
+            &mut i.ack_take.map_ready,
+            o.sent_bitmap.req_ready,
+            wake,
+            at::sent_bitmap,
+            at::ack_take,
+        );
+        ready(
+            &mut i.built_fifo.out_ready,
+            o.ack_take.built_ready,
+            wake,
+            at::ack_take,
+            at::built_fifo,
+        );
         ready(&mut i.qp_drain.end_ready, o.qp_table.end_ready, wake, at::qp_table, at::qp_drain);
         ready(
             &mut i.qp_drain.purge_ready,
@@ -1360,6 +1430,13 @@ impl Nic {
             at::retransmit,
             at::ack_take,
         );
+        ready(
+            &mut i.ack_take.lose_ready,
+            o.retransmit.lose_ready,
+            wake,
+            at::retransmit,
+            at::ack_take,
+        );
         ready(&mut i.ack_take.sub_ready, o.window.sub_ready, wake, at::window, at::ack_take);
         ready(
             &mut i.ack_take.ack_ready,
@@ -1824,10 +1901,34 @@ impl Nic {
                 m.nack_fifo_ram.write(o.nack_fifo.ram_waddr, o.nack_fifo.ram_wdata);
             }
         }
+        if woken(wake, at::sent_bitmap) {
+            if o.sent_bitmap.bits_re {
+                self.stir |= 1 << at::sent_bitmap;
+                m.sent_bitmap_bits.read(o.sent_bitmap.bits_raddr);
+                i.sent_bitmap.bits_rdata = m.sent_bitmap_bits.rdata;
+                self.read |= 1 << 52;
+            }
+            if o.sent_bitmap.bits_we {
+                self.stir |= 1 << at::sent_bitmap;
+                m.sent_bitmap_bits.write(o.sent_bitmap.bits_waddr, o.sent_bitmap.bits_wdata);
+            }
+            if o.sent_bitmap.any_re {
+                self.stir |= 1 << at::sent_bitmap;
+                m.sent_bitmap_any.read(o.sent_bitmap.any_raddr);
+                i.sent_bitmap.any_rdata = m.sent_bitmap_any.rdata;
+                self.read |= 1 << 53;
+            }
+            if o.sent_bitmap.any_we {
+                self.stir |= 1 << at::sent_bitmap;
+                m.sent_bitmap_any.write(o.sent_bitmap.any_waddr, o.sent_bitmap.any_wdata);
+            }
+        }
         if woken(wake, at::completion) {
             if o.completion.cmsg_re {
                 self.stir |= 1 << at::completion;
                 m.completion_cmsg.read(o.completion.cmsg_raddr);
+                i.sent_bitmap.bits_rdata = m.sent_bitmap_bits.rdata;
+                i.sent_bitmap.any_rdata = m.sent_bitmap_any.rdata;
                 i.completion.cmsg_rdata = m.completion_cmsg.rdata;
                 self.read |= 1 << 26;
             }

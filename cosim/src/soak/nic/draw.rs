@@ -63,7 +63,11 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
     );
     if scope.lossy {
         let timeout = rng.pick(&[3, 5, 10, 20]);
-        let _ = writeln!(text, "InitialAckTimeout = \"{timeout}us\"");
+        let allowance = rng.pick(&[0, 1, 3, 16, 64, 512, 1023]);
+        let _ = writeln!(
+            text,
+            "InitialAckTimeout = \"{timeout}us\"\nSACKLossMinRetxPkts = {allowance}"
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use crate::made::Made;
 use crate::record::Recorder;
 use crate::records::buffers::pools;
 use crate::switch::frame::Kind;
-use crate::world::{State, World};
+use crate::world::{Node, State, World};
 
 /// Counts what happens and keeps the first thing that must not.
 pub struct Watch {
@@ -49,10 +49,25 @@ impl Watch {
         });
     }
 
+    /// RTX-2: a packet built and not retired is in egress, on the wire, waits to go again, or is
+    /// between two of these for a clock; never in two.
+    fn one_place(&mut self, clock: u64, name: &str, node: &Node) {
+        let (store, again) = (&node.nic.b.replay_store, &node.nic.b.retransmit);
+        for slot in store.live.iter_ones() {
+            let between = store.sent_valid && usize::from(store.sent_slot) == slot
+                || again.sent_valid && usize::from(again.sent_slot) == slot
+                || again.hold_valid && usize::from(again.slot) == slot;
+            let places = [store.egress[slot], again.on_wire[slot], again.waits[slot], between];
+            let one = places.iter().filter(|p| **p).count() == 1;
+            self.hold(clock, one, || format!("{name}: slot {slot} is in {places:?}"));
+        }
+    }
+
     fn check(&mut self, world: &World) {
         let clock = world.clock;
         for (node, settings) in world.nodes.iter().zip(&world.settings.nics) {
             let name = &settings.name;
+            self.one_place(clock, name, node);
             // Pools: what is held and what is free are the size, and neither is negative.
             for pool in pools(&node.nic, settings) {
                 let fits = clock <= world.boot || pool.occupancy <= pool.size;

@@ -1,0 +1,331 @@
+//! What SACKs and NACKs tell a sender: gaps, trimming, windows, and what goes again.
+
+use std::collections::BTreeMap;
+
+use cosim::check::{Checked, Stop};
+use cosim::diagnose::headline;
+use cosim::event::Event;
+use cosim::settings::Settings;
+use cosim::world::World;
+use rtl_model::retransmit::Cause;
+
+use crate::common::{Log, built, lockstep, message, scenario, settings};
+
+/// Some clocks in lockstep, whatever the messages come to.
+fn for_clocks(settings: &Settings, clocks: u64) -> Log {
+    let mut log = Log::default();
+    let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
+    for _ in 0..clocks {
+        match checked.step(&mut log) {
+            Ok(()) => {}
+            Err(Stop::Differs(m)) => panic!("{}", headline(settings, &m)),
+            Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
+        }
+    }
+    log
+}
+
+/// A run in lockstep to its end, with every message whole.
+fn whole(text: &str) -> Log {
+    let mut log = Log::default();
+    let checked = lockstep(&settings(text), &mut log, |_| ());
+    let driver = &checked.world.driver;
+    assert_eq!(driver.intact, driver.messages.len() as u64, "messages that are whole");
+    log
+}
+
+/// Clock, PSN and cause of what NIC `a` queued to go again.
+fn queued(log: &Log) -> Vec<(u64, u32, Cause)> {
+    let of = |e: &(u64, usize, Event)| match e.2 {
+        Event::Queued { psn, cause, .. } if e.1 == 0 => Some((e.0, psn, cause)),
+        _ => None,
+    };
+    log.0.iter().filter_map(of).collect()
+}
+
+/// Clocks and bytes of the frames with this opcode that a NIC sent.
+fn sent(log: &Log, nic: usize, opcode: u8) -> Vec<(u64, Vec<u8>)> {
+    let of = |e: &(u64, usize, Event)| match &e.2 {
+        Event::Sent { bytes, .. } if e.1 == nic && bytes[42] == opcode => {
+            Some((e.0, bytes.clone()))
+        }
+        _ => None,
+    };
+    log.0.iter().filter_map(of).collect()
+}
+
+/// Clocks and PSNs of the data frames that NIC `a` sent, of first transmissions or of others.
+fn data(log: &Log, again: bool) -> Vec<(u64, u32)> {
+    let of = |e: &(u64, usize, Event)| match &e.2 {
+        Event::Sent { bytes, .. }
+            if e.1 == 0 && bytes[42] >> 4 == 0xc && (bytes[50] & 0x20 != 0) == again =>
+        {
+            Some((e.0, number(&bytes[51..54]) as u32))
+        }
+        _ => None,
+    };
+    log.0.iter().filter_map(of).collect()
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b))
+}
+
+/// Drawing PSN and highest listed PSN of a SACK.
+fn listed(sack: &[u8]) -> (u64, Option<u64>) {
+    let seth = &sack[54..82];
+    let cum = number(&seth[13..16]);
+    let drew = (cum + number(&seth[2..4])) & 0xff_ffff;
+    let base = cum + number(&seth[18..20]);
+    let top = number(&seth[20..28]).checked_ilog2();
+    (drew, top.map(|n| (base + u64::from(n)) & 0xff_ffff))
+}
+
+/// LOS-1, LOS-2, SACK-4, RTX-1: at line rate PSN 0 is lost; the first SACK that lists a PSN 513
+/// beyond it finds the gap, 42.8 µs of line time behind it. It goes again once.
+#[test]
+fn los_1_a_gap_is_found_by_the_first_sack_513_beyond_it() {
+    let rule = "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = 0\n";
+    let text = scenario("limit = \"100us\"\n", &(message("2457600B", "") + rule));
+    let log = whole(&text);
+    let gaps = queued(&log);
+    let [(found, 0, Cause::Gap)] = gaps[..] else { panic!("{gaps:?}") };
+    let sacks = sent(&log, 1, 0xdc);
+    let tells = |sack: &&(u64, Vec<u8>)| listed(&sack.1).1.is_some_and(|top| top >= 513);
+    let (told, _) = sacks.iter().find(tells).expect("a SACK beyond");
+    // Its Delay, its retirements, and the search.
+    assert!((told + 100..told + 1_300).contains(&found), "told {told}, found {found}");
+    let first = data(&log, false);
+    let ends = |psn: u32| first.iter().find(|f| f.1 == psn).expect("sent").0;
+    // 513 × 83.48 ns.
+    assert!((42_820..42_830).contains(&(ends(513) - ends(0))));
+    assert!(found > ends(513) + 200, "not before 513 can have been listed");
+    assert_eq!(data(&log, true).iter().map(|d| d.1).collect::<Vec<_>>(), [0]);
+}
+
+/// LOS-1, LOS-2, case 24: PSNs wrap in the middle of a burst of losses: each goes again once, and a
+/// gap after recovery is found again.
+#[test]
+fn los_2_psns_wrap_in_a_burst_of_losses() {
+    let burst: Vec<u32> = (0xff_fff8..=0xff_ffff).chain(0..6).collect();
+    let mut rules = String::new();
+    for psn in burst.iter().chain(&[60]) {
+        rules += &format!(
+            "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = {psn}\ntransmission = 1\n"
+        );
+    }
+    let head = "limit = \"100us\"
+[defaults]
+InitialPSN = 16777208
+SACKLossMinRetxPkts = 0
+";
+    let log = whole(&scenario(head, &(message("524288B", "") + &rules)));
+    let gaps = queued(&log);
+    assert!(gaps.iter().all(|q| q.2 == Cause::Gap), "{gaps:?}");
+    let psns: Vec<u32> = gaps.iter().map(|q| q.1).collect();
+    assert_eq!(psns[..burst.len()], burst, "in the order of the wrapped PSNs");
+    assert_eq!(psns[burst.len()..], [60]);
+}
+
+/// Case 29: a shuffle within the allowance makes nothing go again.
+#[test]
+fn los_1_order_within_the_allowance_is_no_loss() {
+    let rule = "[[switch]]\naction = \"reorder\"\nkind = \"data\"\nframes = 1\nmost_frames = 12\n\
+                probability = 0.5\n";
+    let head = "limit = \"100us\"\n[defaults]\nSACKLossMinRetxPkts = 64\n";
+    let log = whole(&scenario(head, &(message("409600B", "") + rule)));
+    assert!(log.0.iter().any(|e| e.2 == Event::OutOfOrder));
+    assert_eq!(queued(&log), []);
+}
+
+/// NAK-1, RX-5, CC-1, PKT-3: packets that are trimmed go again at once, for either codepoint; where
+/// the receiver does not trim, by their timers.
+#[test]
+fn nak_1_trimmed_packets_go_again_at_once() {
+    for (action, cause) in [("trim", Cause::Trimmed), ("trim-last-hop", Cause::LastHop)] {
+        let rule = format!(
+            "[[switch]]\naction = \"{action}\"\nkind = \"data\"\nskip = 2\nevery = 3\ncount = 2\n"
+        );
+        let small =
+            "limit = \"200us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"20us\"\n";
+        let text = scenario(small, &(message("40960B", "") + &rule));
+        let log = whole(&text);
+        let again = queued(&log);
+        assert_eq!(
+            again.iter().map(|q| (q.1, q.2)).collect::<Vec<_>>(),
+            [4, 7].map(|p| (p, cause))
+        );
+        for ((end, psn), (start, ..)) in data(&log, true).iter().zip(&again) {
+            assert!(end - start < 400, "PSN {psn} waits {} ns", end - start);
+        }
+        let deaf = text
+            .replace("address = \"10.0.0.2\"", "address = \"10.0.0.2\"\nTrimmingEnabled = false");
+        let log = whole(&deaf);
+        let again = queued(&log);
+        assert_eq!(again.len(), 2);
+        assert!(again.iter().all(|q| q.2 == Cause::Timeout), "{again:?}");
+    }
+}
+
+/// NAK-1, RX-4: what the receiver's window refuses goes again until the window has come there, at
+/// no cost to the congestion window.
+#[test]
+fn nak_1_out_of_the_receivers_window() {
+    let rule = "[[switch]]\naction = \"delay\"\nkind = \"data\"\npsn = 0\nby = \"2us\"\n";
+    let small = "limit = \"200us\"\nbuild = \"small\"\n";
+    let text = scenario(small, &(message("40960B", "") + rule))
+        .replace("address = \"10.0.0.2\"", "address = \"10.0.0.2\"\nMaxPSNRange = 4");
+    let log = whole(&text);
+    let again = queued(&log);
+    assert!(again.len() >= 6 && again.iter().all(|q| q.2 == Cause::Range && q.1 > 3), "{again:?}");
+}
+
+/// NAK-2, QP-6: a packet that is always trimmed is refused as often as the budget allows, and once
+/// more; then its QP is in error.
+#[test]
+fn nak_2_a_packet_that_is_always_trimmed_ends_its_qp() {
+    let rule = "[[switch]]\naction = \"trim\"\npsn = 1\n";
+    let head = "limit = \"300us\"\nbuild = \"small\"\n[defaults]\nLinearRetryCount = 3\n\
+                ExponentialRetryCount = 2\n";
+    let text = scenario(head, &(message("16384B", "") + rule));
+    let log = for_clocks(&settings(&text), 12_000);
+    assert_eq!(queued(&log).len(), 5);
+    let why = log.0.iter().find_map(|e| match e.2 {
+        Event::QpError { why, .. } => Some(why),
+        _ => None,
+    });
+    assert_eq!(why, Some(rtl_model::types::Why::Nack));
+}
+
+/// Case 12, TMR-3: "drop the third transmission of PSN 7 of message 2", and the two before it: the
+/// fourth arrives, after three timeouts.
+#[test]
+fn the_third_transmission_of_one_packet_is_dropped() {
+    let mut rules = String::new();
+    for n in 1..=3 {
+        rules +=
+            &format!("[[switch]]\naction = \"drop\"\npsn = 7\nmessage = 2\ntransmission = {n}\n");
+    }
+    let head = "limit = \"200us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"10us\"\n";
+    let log = whole(&scenario(head, &(message("40960B", "count = 3") + &rules)));
+    let again = queued(&log);
+    assert_eq!(again.iter().map(|q| (q.1, q.2)).collect::<Vec<_>>(), [(7, Cause::Timeout); 3]);
+    assert_eq!(data(&log, true).len(), 3);
+}
+
+/// SACK-1: a SACK every 4, 4, 3, 2, 2, 1 packets for these payloads.
+#[test]
+fn sack_1_one_for_each_4095_bytes() {
+    let rows = [(1, 4), (1365, 4), (1366, 3), (2048, 2), (4095, 2), (4096, 1)];
+    for (payload, every) in rows {
+        let head = format!("limit = \"100us\"\n[defaults]\nMSS = {payload}\n");
+        let log = whole(&scenario(&head, &message(&format!("{}B", 24 * payload), "")));
+        let drew: Vec<u64> = sent(&log, 1, 0xdc).iter().map(|s| listed(&s.1).0).collect();
+        let due: Vec<u64> = (0..24).filter(|psn| (psn + 1) % every == 0).collect();
+        assert_eq!(drew, due, "payloads of {payload} B");
+    }
+}
+
+/// SEG-2: with no answer and a window that is wider, 1,024 packets of 4,096 B are sent: 4 MiB.
+#[test]
+fn seg_2_4_mib_of_psns() {
+    let head = "limit = \"200us\"\n[defaults]\nMaxCongestionWindow = 2000\n";
+    let rule = "[[switch]]\naction = \"drop\"\nkind = [\"ACK\", \"SACK\"]\n";
+    let text = scenario(head, &(message("6MiB", "") + rule));
+    let log = for_clocks(&settings(&text), 16_700 + 90_000);
+    let first = data(&log, false);
+    assert_eq!((first.len() * 4096, first.last().map(|f| f.1)), (4 << 20, Some(1023)));
+}
+
+/// SEG-3, CC-1: at a window of 450,000 B, 109 packets are in flight: 108 leave 1,152 B of room, and
+/// any room will do.
+#[test]
+fn seg_3_109_packets_in_450_000_bytes() {
+    let rule = "[[switch]]\naction = \"drop\"\nkind = [\"ACK\", \"SACK\"]\n";
+    for (window, packets) in [("450000B", 109), ("448848B", 108), ("448849B", 109)] {
+        let head = format!("limit = \"100us\"\n[defaults]\nCongestionWindow = \"{window}\"\n");
+        let text = scenario(&head, &(message("1MiB", "") + rule));
+        let log = for_clocks(&settings(&text), 16_700 + 12_000);
+        let mut by_psn = BTreeMap::new();
+        for (_, psn) in data(&log, false) {
+            *by_psn.entry(psn).or_insert(0) += 1;
+        }
+        assert_eq!(by_psn.len(), packets, "a window of {window}");
+    }
+}
+
+/// Case 2, RTX-1: SACKs come later than the timers, and while packets wait for the line to go
+/// again: those that are acknowledged meanwhile are not sent, and their group goes on.
+#[test]
+fn rtx_1_what_is_acknowledged_while_it_waits_is_not_sent() {
+    let head = "limit = \"300us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"3us\"\n\
+                DataRate = \"50Gbps\"\n[defaults.EgressBufferManager]\n\
+                TotalBufferSize = \"10000B\"\n";
+    let late = "[[switch]]\naction = \"delay\"\nkind = [\"SACK\", \"ACK\"]\nby = \"3600ns\"\n";
+    let log = whole(&scenario(head, &(message("40960B", "count = 3\none_qp = true") + late)));
+    let (queued, again) = (queued(&log).len(), data(&log, true).len());
+    assert!(again > 0 && queued > again + 5, "{queued} were queued, {again} went again");
+}
+
+/// Case 4, SACK-2, SACK-3: with base, base + 1 and base + 63 received, the eight bytes of the
+/// bitmap are these, most significant first.
+#[test]
+fn sack_3_bytes_of_the_bitmap() {
+    let mut rules = String::new();
+    for psn in [0].into_iter().chain(3..64) {
+        rules += &format!(
+            "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = {psn}\ntransmission = 1\n"
+        );
+    }
+    let head = "limit = \"200us\"\n[defaults]\nInitialAckTimeout = \"20us\"\n";
+    let log = whole(&scenario(head, &(message("266240B", "") + &rules)));
+    let sacks = sent(&log, 1, 0xdc);
+    let (_, sack) = sacks.iter().find(|s| listed(&s.1).0 == 64).expect("PSN 64 draws one");
+    assert_eq!(sack[74..82], [0x80, 0, 0, 0, 0, 0, 0, 3]);
+    // Nothing is in order yet: the cumulative PSN is the one before 0, the base is PSN 1.
+    assert_eq!(sack[67..70], [0xff, 0xff, 0xff]);
+    assert_eq!(sack[72..74], [0, 2]);
+}
+
+/// Case 5, SEG-1, QP-4: messages of 0, 4,096 and 0 B on one QP: one packet and one PSN each.
+#[test]
+fn seg_1_empty_messages_around_a_full_one() {
+    let text = ["0B", "4096B", "0B"].map(|bytes| message(bytes, "one_qp = true")).concat();
+    let log = whole(&scenario("limit = \"50us\"\nbuild = \"small\"\n", &text));
+    let mut lengths: Vec<usize> = sent(&log, 0, 0xca).iter().map(|f| f.1.len()).collect();
+    lengths.sort_unstable();
+    assert_eq!(lengths, [78, 78, 4174]);
+    let received = log.0.iter().filter(|e| matches!(e.2, Event::Received { .. })).count();
+    assert_eq!(received, 3);
+}
+
+/// Case 13, TMR-4: without any timeout in its budget a lone packet ends its QP at its first timer,
+/// which lasts twice `InitialAckTimeout` where `LinearRetryCount` is 0.
+#[test]
+fn tmr_4_an_empty_budget_ends_at_the_first_timer() {
+    let head = "limit = \"100us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"15us\"\n\
+                LinearRetryCount = 0\nExponentialRetryCount = 0\n";
+    let rule = "[[switch]]\naction = \"drop\"\nkind = [\"data\", \"retransmission\"]\n";
+    let log = for_clocks(&settings(&scenario(head, &(message("100B", "") + rule))), 40_000);
+    let (end, _) = sent(&log, 0, 0xca)[0];
+    let errors = log.0.iter().filter(|e| matches!(e.2, Event::QpError { .. }));
+    let after: Vec<u64> = errors.map(|e| (e.0 - end) / 1_000).collect();
+    assert_eq!(after, [30]);
+    assert_eq!(data(&log, true), []);
+}
+
+/// Case 20, SEG-1: lengths around MSS on one QP: opcodes of first, middle, last and only.
+#[test]
+fn seg_1_opcodes_around_mss() {
+    let lengths = [4095, 4096, 4097, 8192, 8193];
+    let text = lengths.map(|bytes| message(&format!("{bytes}B"), "one_qp = true")).concat();
+    let log = whole(&scenario("limit = \"50us\"\nbuild = \"small\"\n", &text));
+    let counts = [0xc6, 0xc7, 0xc8, 0xca].map(|opcode| sent(&log, 0, opcode).len());
+    assert_eq!(counts, [3, 1, 3, 2]);
+    let bytes: usize = [0xc6, 0xc7, 0xc8, 0xca]
+        .into_iter()
+        .flat_map(|opcode| sent(&log, 0, opcode))
+        .map(|frame| frame.1.len() - 78)
+        .sum();
+    assert_eq!(bytes, lengths.iter().sum::<usize>());
+}
