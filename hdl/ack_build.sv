@@ -13,8 +13,7 @@
 //
 // Choices: an ack_psn_offset that 16 bits do not hold is clipped to -32,768, which is below every
 // window, so that no sender takes it for a packet it has out. The SACK that answers a probe has
-// the probe's id there. Service time, penalty and a NACK's timestamp are 0. An answer without a
-// frame is passed over.
+// the probe's id there. A NACK's timestamp is 0. An answer without a frame is passed over.
 
 `include "assert.svh"
 
@@ -25,10 +24,10 @@ module ack_build
   input logic clk_i,
   input logic rst_ni,
 
-  // Answers, from rx_track
-  input  logic    answer_valid_i,
-  output logic    answer_ready_o,
-  input  answer_t answer_i,
+  // Answers, from ack_hold
+  input  logic   answer_valid_i,
+  output logic   answer_ready_o,
+  input  reply_t reply_i,
 
   // The ACK's port, from path_select
   output logic         ack_valid_o,
@@ -114,6 +113,7 @@ module ack_build
   // Frames //
   ////////////
 
+  answer_t   answer;
   logic      nack;  // which of the three is being built
   logic      sack;
   psn_t      offset;  // the PSN that drew it, from the cumulative PSN
@@ -124,16 +124,17 @@ module ack_build
   cc_state_t state;
   frame_t    frame;
 
-  assign nack = regs_q.state == First && answer_i.nack != NackNone;
+  assign answer = reply_i.answer;
+  assign nack = regs_q.state == First && answer.nack != NackNone;
   assign sack = regs_q.state == First && !nack;
-  assign offset = answer_i.drew - answer_i.cum;
+  assign offset = answer.drew - answer.cum;
   assign fits = offset[23:15] == '0 || offset[23:15] == '1;
 
   assign base = '{
           dst_mac: cfg_hop_mac_i,
           src_mac: cfg_own_mac_i,
           src_ip: cfg_own_ip_i,
-          dst_ip: answer_i.dst_ip,
+          dst_ip: answer.dst_ip,
           dscp: cfg_dscp3_i,
           ecn: cfg_ecn_i,
           ttl: cfg_ttl_i,
@@ -143,33 +144,33 @@ module ack_build
           ) + (
           cfg_icrc_i ? ICRC_BYTES : '0
           ),
-          sport: regs_q.state == First ? answer_i.entropy : regs_q.port,
+          sport: regs_q.state == First ? answer.entropy : regs_q.port,
           opcode: nack ? OP_NACK : sack ? OP_SACK : OP_ACK,
-          qpn: answer_i.sender_qpn,
+          qpn: answer.sender_qpn,
           ack_req: 1'b0,
           by_sender: 1'b0,
-          rtx: regs_q.state == First && answer_i.rtx,
+          rtx: regs_q.state == First && answer.rtx,
           ts: 1'b0,
-          psn: nack ? answer_i.drew : answer_i.cum
+          psn: nack ? answer.drew : answer.cum
       };
 
   assign report = '{
-          mark: answer_i.ce ? 2'd1 : 2'd0,
-          probe: answer_i.probe,
-          psn_offset: answer_i.probe ? answer_i.drew[15:0] : fits ? offset[15:0] : 16'h8000,
-          entropy: answer_i.entropy,
-          receiver_qpn: answer_i.own_qpn,
-          sender_pdc: answer_i.sender_qpn[15:0],
-          cum: answer_i.cum,
+          mark: answer.ce ? 2'd1 : 2'd0,
+          probe: answer.probe,
+          psn_offset: answer.probe ? answer.drew[15:0] : fits ? offset[15:0] : 16'h8000,
+          entropy: answer.entropy,
+          receiver_qpn: answer.own_qpn,
+          sender_pdc: answer.sender_qpn[15:0],
+          cum: answer.cum,
           mpr: 8'(cfg_range_i[10:7]),
-          sack_offset: answer_i.sack_offset,
-          bitmap: answer_i.bitmap
+          sack_offset: answer.sack_offset,
+          bitmap: answer.bitmap
       };
 
   // NAK-1: the codes on the wire.
   logic [7:0] reason;
   always_comb begin
-    unique case (answer_i.nack)
+    unique case (answer.nack)
       NackTrimmed: reason = 8'h01;
       NackLastHop: reason = 8'h02;
       default:     reason = 8'h0b;  // NackRange
@@ -178,14 +179,19 @@ module ack_build
 
   assign refusal = '{
           reason: reason,
-          entropy: answer_i.entropy,
-          receiver_qpn: answer_i.own_qpn,
-          sender_pdc: answer_i.sender_qpn[15:0],
-          psn: answer_i.drew,
+          entropy: answer.entropy,
+          receiver_qpn: answer.own_qpn,
+          sender_pdc: answer.sender_qpn[15:0],
+          psn: answer.drew,
           timestamp: '0
       };
 
-  assign state = '{service: '0, ooo: answer_i.ooo, penalty: '0, rcvd: answer_i.rcvd};
+  assign state = '{
+          service: reply_i.service,
+          ooo: answer.ooo,
+          penalty: reply_i.penalty,
+          rcvd: answer.rcvd
+      };
 
   always_comb begin
     frame     = frame_t'(0);
@@ -197,7 +203,7 @@ module ack_build
       frame.hdr     = 832'({cc_state(state), seth(report), base_header(base)});
       frame.hdr_len = SACK_HDR;
     end else begin
-      frame.hdr     = 832'({aeth(answer_i.msn), base_header(base)});
+      frame.hdr     = 832'({aeth(answer.msn), base_header(base)});
       frame.hdr_len = ACK_HDR + 7'(cfg_ack_extra_i);
     end
   end
@@ -208,7 +214,7 @@ module ack_build
 
   logic reports;  // the answer has a SACK or a NACK
   logic room;  // the frame can be built
-  assign reports = answer_i.sack || answer_i.nack != NackNone;
+  assign reports = answer.sack || answer.nack != NackNone;
   assign room = ctl_free_i >= bytes_t'(base.len) && (!regs_q.frame_valid || frame_ready_i);
 
   always_comb begin
@@ -223,8 +229,8 @@ module ack_build
     unique case (regs_q.state)
       First: begin
         if (answer_valid_i && (!reports || room)) begin
-          regs_d.state    = answer_i.ack ? Port : Done;
-          regs_d.ack_dest = answer_i.dest;
+          regs_d.state    = answer.ack ? Port : Done;
+          regs_d.ack_dest = answer.dest;
         end
       end
       Port: begin
@@ -255,9 +261,9 @@ module ack_build
     end
   end
 
-  // What only the receiver penalty and the service time need.
+  // What only ack_hold needs.
   logic unused;
-  assign unused = &{1'b0, answer_i.size, cfg_range_i[6:0]};
+  assign unused = &{1'b0, answer.size, reply_i.bytes, reply_i.since, cfg_range_i[6:0]};
 
   //////////////
   // Contract //

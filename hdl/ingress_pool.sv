@@ -256,8 +256,8 @@ module ingress_pool
     // For pause_send.
     regs_d.arr_valid = in_valid_i && in_drop_i == DropNone;
     if (regs_d.arr_valid) begin
-      regs_d.arr_ctl = !is_data;
-      regs_d.arr_occ = (is_data ? regs_q.occ0 : regs_q.occ1) + bytes_t'(in_i.charge);
+      regs_d.arr_ctl = !in_0;
+      regs_d.arr_occ = (in_0 ? regs_q.occ0 : regs_q.occ1) + bytes_t'(in_i.charge);
     end
     regs_d.rel0 = rel_valid_i || rel2_valid_i;
     regs_d.rel1 = relt_valid_i || relc_valid_i;

@@ -904,14 +904,36 @@ module nic
   // From answer_fifo
   logic answer_fifo_in_ready;
   logic answer_fifo_out_valid;
-  answer_t answer_fifo_out_data;
+  reply_t answer_fifo_out_data;
   logic answer_fifo_ram_we;
   logic [31:0] answer_fifo_ram_waddr;
-  answer_t answer_fifo_ram_wdata;
+  reply_t answer_fifo_ram_wdata;
   logic answer_fifo_ram_re;
   logic [31:0] answer_fifo_ram_raddr;
   logic [31:0] answer_fifo_level;
-  answer_t answer_fifo_ram_rdata;
+  reply_t answer_fifo_ram_rdata;
+
+  // From nack_fifo
+  logic nack_fifo_in_ready;
+  logic nack_fifo_out_valid;
+  reply_t nack_fifo_out_data;
+  logic nack_fifo_ram_we;
+  logic [31:0] nack_fifo_ram_waddr;
+  reply_t nack_fifo_ram_wdata;
+  logic nack_fifo_ram_re;
+  logic [31:0] nack_fifo_ram_raddr;
+  logic [31:0] nack_fifo_level;
+  reply_t nack_fifo_ram_rdata;
+
+  // From ack_hold
+  logic ack_hold_in_ready;
+  logic ack_hold_held_valid;
+  logic ack_hold_nack_valid;
+  reply_t ack_hold_stamped;
+  logic ack_hold_head_ready;
+  logic ack_hold_nhead_ready;
+  logic ack_hold_out_valid;
+  reply_t ack_hold_out;
 
   // From ack_build
   logic ack_build_answer_ready;
@@ -2824,7 +2846,7 @@ module nic
       .deliver_o(rx_track_deliver),
       .deliver_level_i(deliver_fifo_level),
       .answer_valid_o(rx_track_answer_valid),
-      .answer_ready_i(answer_fifo_in_ready),
+      .answer_ready_i(ack_hold_in_ready),
       .answer_o(rx_track_answer),
       .sent_valid_i(ack_build_cresv_valid),
       .close_valid_i(doorbell_close_valid),
@@ -3042,17 +3064,51 @@ module nic
       .comp_dest_o(payload_write_comp_dest)
   );
 
+  ack_hold u_ack_hold (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(rx_track_answer_valid),
+      .in_ready_o(ack_hold_in_ready),
+      .in_i(rx_track_answer),
+      .held_valid_o(ack_hold_held_valid),
+      .held_ready_i(answer_fifo_in_ready),
+      .nack_valid_o(ack_hold_nack_valid),
+      .nack_ready_i(nack_fifo_in_ready),
+      .stamped_o(ack_hold_stamped),
+      .head_valid_i(answer_fifo_out_valid),
+      .head_ready_o(ack_hold_head_ready),
+      .head_i(answer_fifo_out_data),
+      .nhead_valid_i(nack_fifo_out_valid),
+      .nhead_ready_o(ack_hold_nhead_ready),
+      .nhead_i(nack_fifo_out_data),
+      .out_valid_o(ack_hold_out_valid),
+      .out_ready_i(ack_build_answer_ready),
+      .out_o(ack_hold_out),
+      .occ_i(ingress_pool_occ0),
+      .tx_valid_i(egress_arbiter_tx_valid),
+      .tx_cls_i(egress_arbiter_tx_cls),
+      .tx_len_i(egress_arbiter_tx.len),
+      .cfg_wire_rate_i(csr_cfg_wire_rate),
+      .cfg_pcie_rate_i(csr_cfg_pcie_rate),
+      .cfg_charge_less_i(csr_cfg_charge_less),
+      .cfg_ack_extra_i(csr_cfg_ack_extra),
+      .cfg_icrc_i(csr_cfg_icrc),
+      .cfg_penalty_low_i(csr_cfg_penalty_low),
+      .cfg_penalty_high_i(csr_cfg_penalty_high),
+      .cfg_ack_hold_i(csr_cfg_ack_hold)
+  );
+
   ram_fifo #(
-      .WIDTH($bits(answer_t)),
+      .WIDTH($bits(reply_t)),
       .DEPTH(1024)
   ) u_answer_fifo (
       .clk_i,
       .rst_ni,
-      .in_valid_i(rx_track_answer_valid),
+      .in_valid_i(ack_hold_held_valid),
       .in_ready_o(answer_fifo_in_ready),
-      .in_data_i(rx_track_answer),
+      .in_data_i(ack_hold_stamped),
       .out_valid_o(answer_fifo_out_valid),
-      .out_ready_i(ack_build_answer_ready),
+      .out_ready_i(ack_hold_head_ready),
       .out_data_o(answer_fifo_out_data),
       .ram_we_o(answer_fifo_ram_we),
       .ram_waddr_o(answer_fifo_ram_waddr),
@@ -3076,12 +3132,46 @@ module nic
       .rdata_o(answer_fifo_ram_rdata)
   );
 
+  ram_fifo #(
+      .WIDTH($bits(reply_t)),
+      .DEPTH(1024)
+  ) u_nack_fifo (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(ack_hold_nack_valid),
+      .in_ready_o(nack_fifo_in_ready),
+      .in_data_i(ack_hold_stamped),
+      .out_valid_o(nack_fifo_out_valid),
+      .out_ready_i(ack_hold_nhead_ready),
+      .out_data_o(nack_fifo_out_data),
+      .ram_we_o(nack_fifo_ram_we),
+      .ram_waddr_o(nack_fifo_ram_waddr),
+      .ram_wdata_o(nack_fifo_ram_wdata),
+      .ram_re_o(nack_fifo_ram_re),
+      .ram_raddr_o(nack_fifo_ram_raddr),
+      .ram_rdata_i(nack_fifo_ram_rdata),
+      .level_o(nack_fifo_level)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(nack_fifo_ram_wdata)),
+      .DEPTH(1024)
+  ) u_nack_fifo_ram (
+      .clk_i,
+      .we_i(nack_fifo_ram_we),
+      .waddr_i(nack_fifo_ram_waddr),
+      .wdata_i(nack_fifo_ram_wdata),
+      .re_i(nack_fifo_ram_re),
+      .raddr_i(nack_fifo_ram_raddr),
+      .rdata_o(nack_fifo_ram_rdata)
+  );
+
   ack_build u_ack_build (
       .clk_i,
       .rst_ni,
-      .answer_valid_i(answer_fifo_out_valid),
+      .answer_valid_i(ack_hold_out_valid),
       .answer_ready_o(ack_build_answer_ready),
-      .answer_i(answer_fifo_out_data),
+      .reply_i(ack_hold_out),
       .ack_valid_o(ack_build_ack_valid),
       .ack_ready_i(path_select_ack_ready),
       .ack_dest_o(ack_build_ack_dest),

@@ -139,6 +139,15 @@ package nic_pkg;
     len_t        size;         // on the wire, of the packet that drew it
   } answer_t;
 
+  // The same with what it says of the backlog, and until when it waits.
+  typedef struct packed {
+    answer_t     answer;
+    logic [15:0] service;  // 128 ns (RTT-2, BUF-7)
+    logic [6:0]  penalty;  // BUF-6
+    bytes_t      bytes;    // that it waits for
+    logic [39:0] since;    // ack_hold's clock as it came
+  } reply_t;
+
   // One payload on its way from the ingress buffer to host memory.
   typedef struct packed {
     logic [63:0] addr;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use etherparse::{NetHeaders, PacketHeaders, PayloadSlice, TransportHeader};
 use rtl_model::ack_build::{Inputs, Regs};
-use rtl_model::types::{Answer, Frame, Nack, Psn, Qpn};
+use rtl_model::types::{Answer, Frame, Nack, Psn, Qpn, Reply};
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// `mrc.sack_wire`, `mrc.cum_ack_wire` and `mrc.nack_wire`.
@@ -33,6 +33,11 @@ fn levels() -> Inputs {
         cfg_range: 1024,
         ..Inputs::default()
     }
+}
+
+/// An answer without a backlog.
+fn quiet(answer: Answer) -> Reply {
+    Reply { answer, ..Reply::default() }
 }
 
 fn header(frame: &Frame) -> Vec<u8> {
@@ -68,7 +73,7 @@ fn msn_8_sack_then_ack() -> Result<(), Mismatch> {
     for row in Table::read("ack_build/sack_then_ack.txt") {
         let out = pair.clock(&Inputs {
             answer_valid: row.bit("valid"),
-            answer: Answer { sack: row.bit("sack"), ack: row.bit("ack"), ..answer },
+            reply: quiet(Answer { sack: row.bit("sack"), ack: row.bit("ack"), ..answer }),
             ack_ready: row.bit("pready"),
             ack_rsp_valid: row.bit("rsp"),
             ack_rsp_port: row.hex("port") as u16,
@@ -117,7 +122,8 @@ fn nacks_and_a_probes_answer() -> Result<(), Mismatch> {
             rtx: row.bit("rtx"),
             ..Answer::default()
         };
-        let mut i = Inputs { answer_valid: true, answer, frame_ready: true, ..levels() };
+        let mut i =
+            Inputs { answer_valid: true, reply: quiet(answer), frame_ready: true, ..levels() };
         i.ctl_free = row.dec("free") as u32;
         pair.clock(&i)?;
         let out = pair.clock(&i)?;
@@ -136,7 +142,8 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// What a SACK, an ACK or a NACK says, read by etherparse down to UDP and by place below.
-fn read(frame: &Frame, answer: &Answer, opcode: u8, port: u16, i: &Inputs) {
+fn read(frame: &Frame, reply: &Reply, opcode: u8, port: u16, i: &Inputs) {
+    let answer = &reply.answer;
     let mut bytes = header(frame);
     bytes.extend([0; 4]); // the FCS that the port adds
     let icrc = if i.cfg_icrc { 4 } else { 0 };
@@ -177,7 +184,7 @@ fn read(frame: &Frame, answer: &Answer, opcode: u8, port: u16, i: &Inputs) {
     let psn = if opcode == NACK { answer.drew } else { answer.cum };
     assert_eq!(number(&body[9..12]), u64::from(psn.0));
     match opcode {
-        SACK => read_sack(&body[12..], answer, i),
+        SACK => read_sack(&body[12..], reply, i),
         ACK => {
             assert_eq!(number(&body[12..16]), 0x1f00_0000 | u64::from(answer.msn));
             let zeros = vec![0; usize::from(i.cfg_ack_extra) + icrc];
@@ -208,8 +215,9 @@ fn read_nack(neth: &[u8], answer: &Answer) {
     assert_eq!(neth[16..20], [0x20, 0, 0, 0]);
 }
 
-/// SACK-2, PTH-2.
-fn read_sack(body: &[u8], answer: &Answer, i: &Inputs) {
+/// SACK-2, PTH-2, BUF-6, RTT-2.
+fn read_sack(body: &[u8], reply: &Reply, i: &Inputs) {
+    let answer = &reply.answer;
     let seth = &body[..28];
     let offset = i16::from_be_bytes([seth[2], seth[3]]);
     let drew = i64::from(answer.cum.0) + i64::from(offset);
@@ -226,7 +234,7 @@ fn read_sack(body: &[u8], answer: &Answer, i: &Inputs) {
     assert_eq!(number(&seth[18..20]), u64::from(answer.sack_offset));
     assert_eq!(number(&seth[20..]), answer.bitmap);
     let cc = &body[28..36];
-    assert_eq!((number(&cc[..2]), cc[4]), (0, 0), "service time and penalty are 0");
+    assert_eq!((number(&cc[..2]), cc[4]), (u64::from(reply.service), reply.penalty));
     assert_eq!(number(&cc[2..4]), u64::from(answer.ooo));
     assert_eq!(number(&cc[5..]), u64::from(answer.rcvd));
 }
@@ -300,10 +308,12 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             }
             if !i.answer_valid && rng.percent(75) {
                 i.answer_valid = true;
-                i.answer = answer(&mut rng);
-                due.extend((i.answer.nack != Nack::None).then_some((i.answer, NACK)));
-                due.extend(i.answer.sack.then_some((i.answer, SACK)));
-                due.extend(i.answer.ack.then_some((i.answer, ACK)));
+                i.reply = quiet(answer(&mut rng));
+                i.reply.service = rng.bits() as u16;
+                i.reply.penalty = rng.below(128) as u8;
+                due.extend((i.reply.answer.nack != Nack::None).then_some((i.reply, NACK)));
+                due.extend(i.reply.answer.sack.then_some((i.reply, SACK)));
+                due.extend(i.reply.answer.ack.then_some((i.reply, ACK)));
             }
             if rng.percent(ready) {
                 reserved.pop_front();
@@ -319,7 +329,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             i.frame_ready = rng.percent(ready);
             let o = pair.clock(&i)?;
             if o.ack_valid && i.ack_ready {
-                assert_eq!(o.ack_dest, i.answer.dest);
+                assert_eq!(o.ack_dest, i.reply.answer.dest);
                 let port = rng.bits() as u16;
                 rsp_due = Some(port);
                 ports.push_back(port);
@@ -329,9 +339,9 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                 assert!(reserved.iter().sum::<u32>() <= pool, "no reservation without room");
             }
             if o.frame_valid && i.frame_ready {
-                let (answer, opcode) = due.pop_front().expect("an answer draws it");
+                let (reply, opcode) = due.pop_front().expect("an answer draws it");
                 let port = if opcode == ACK { ports.pop_front() } else { Some(0) };
-                read(&o.frame, &answer, opcode, port.expect("a port was drawn"), &i);
+                read(&o.frame, &reply, opcode, port.expect("a port was drawn"), &i);
             }
             if o.answer_ready {
                 i.answer_valid = false;

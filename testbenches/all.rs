@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
 mod ack_build;
+mod ack_hold;
 mod ack_take;
 mod completion;
 mod csr;
@@ -23,6 +24,7 @@ mod pcie_link;
 mod pcie_room;
 mod port_rx;
 mod port_tx;
+mod prove;
 mod qp_drain;
 mod qp_table;
 mod ram_1r1w;

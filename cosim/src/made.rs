@@ -37,7 +37,7 @@ pub fn data(nic: &Nic) -> Option<Made> {
 
 /// The control frame made in the clock before this one; its answer still stands.
 pub fn control(nic: &Nic) -> Option<Made> {
-    let (made, answer) = (&nic.b.ack_build, &nic.i.ack_build.answer);
+    let (made, answer) = (&nic.b.ack_build, &nic.i.ack_build.reply.answer);
     let kind = match (answer.nack, made.state) {
         // With an ACK to come, only that one leaves `Done` behind it.
         (_, State::Done) if answer.ack => Kind::Ack,

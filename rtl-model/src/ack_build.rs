@@ -13,8 +13,7 @@
 //!
 //! Choices: an `ack_psn_offset` that 16 bits do not hold is clipped to −32,768, which is below
 //! every window, so that no sender takes it for a packet it has out. The SACK that answers a probe
-//! has the probe's id there. Service time, penalty and a NACK's timestamp are 0. An answer without
-//! a frame is passed over.
+//! has the probe's id there. A NACK's timestamp is 0. An answer without a frame is passed over.
 
 use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
@@ -25,7 +24,7 @@ use crate::header::{
     SACK_BYTES, Seth, aeth,
 };
 use crate::sizes::Sizes;
-use crate::types::{Answer, Frame, Nack};
+use crate::types::{Frame, Nack, Reply};
 
 /// What the block is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ImageEnum, Serialize, Deserialize)]
@@ -47,10 +46,10 @@ pub enum State {
 /// Input ports, without the `_i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
 pub struct Inputs {
-    /// From `rx_track`.
+    /// From `ack_hold`.
     pub answer_valid: bool,
-    /// From `rx_track`.
-    pub answer: Answer,
+    /// From `ack_hold`.
+    pub reply: Reply,
     /// From `path_select`.
     pub ack_ready: bool,
     /// From `path_select`: the port comes.
@@ -90,7 +89,7 @@ pub struct Inputs {
 /// Output ports, without the `_o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
 pub struct Outputs {
-    /// To `rx_track`.
+    /// To `ack_hold`.
     pub answer_ready: bool,
     /// To `path_select`.
     pub ack_valid: bool,
@@ -161,16 +160,16 @@ impl Block for Regs {
         let free = !self.frame_valid;
         match self.state {
             State::First if i.answer_valid => {
-                let nack_goes = i.answer.nack != Nack::None;
-                if nack_goes || i.answer.sack {
+                let nack_goes = i.reply.answer.nack != Nack::None;
+                if nack_goes || i.reply.answer.sack {
                     let frame = if nack_goes { nack(i) } else { sack(i) };
                     if !free || i.ctl_free < u32::from(frame.len) {
                         return;
                     }
                     self.send(frame);
                 }
-                self.ack_dest = i.answer.dest;
-                self.state = if i.answer.ack { State::Port } else { State::Done };
+                self.ack_dest = i.reply.answer.dest;
+                self.state = if i.reply.answer.ack { State::Port } else { State::Done };
             }
             State::First => {}
             State::Port => {
@@ -222,12 +221,12 @@ fn base(i: &Inputs) -> Base {
         dst_mac: i.cfg_hop_mac,
         src_mac: i.cfg_own_mac,
         src_ip: i.cfg_own_ip,
-        dst_ip: i.answer.dst_ip,
+        dst_ip: i.reply.answer.dst_ip,
         dscp: i.cfg_dscp3,
         ecn: i.cfg_ecn,
         ttl: i.cfg_ttl,
-        qpn: i.answer.sender_qpn,
-        psn: i.answer.cum,
+        qpn: i.reply.answer.sender_qpn,
+        psn: i.reply.answer.cum,
         ..Base::default()
     }
 }
@@ -238,7 +237,7 @@ fn frame(hdr: &Header, len: u16) -> Frame {
 
 /// SACK-2.
 fn sack(i: &Inputs) -> Frame {
-    let a = &i.answer;
+    let a = &i.reply.answer;
     let ahead = i16::try_from(a.drew.ahead_of(a.cum)).unwrap_or(i16::MIN).cast_unsigned();
     let len = long(SACK_BYTES, i);
     let base = Base { len, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
@@ -254,7 +253,8 @@ fn sack(i: &Inputs) -> Frame {
         sack_offset: a.sack_offset,
         bitmap: a.bitmap,
     };
-    let cc = CcState { service: 0, ooo: a.ooo, penalty: 0, rcvd: a.rcvd };
+    let cc =
+        CcState { service: i.reply.service, ooo: a.ooo, penalty: i.reply.penalty, rcvd: a.rcvd };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&seth.bytes()).put(&cc.bytes());
     frame(&hdr, len)
@@ -262,7 +262,7 @@ fn sack(i: &Inputs) -> Frame {
 
 /// NAK-1.
 fn nack(i: &Inputs) -> Frame {
-    let a = &i.answer;
+    let a = &i.reply.answer;
     let len = long(NACK_BYTES, i);
     let base = Base { len, sport: a.entropy, opcode: OP_NACK, rtx: a.rtx, psn: a.drew, ..base(i) };
     let neth = Neth {
@@ -292,7 +292,7 @@ fn ack(i: &Inputs, port: u16) -> Frame {
     let len = ack_bytes(i);
     let base = Base { len, sport: port, opcode: OP_ACK, ..base(i) };
     let mut hdr = Header::default();
-    hdr.put(&base.bytes()).put(&aeth(i.answer.msn));
+    hdr.put(&base.bytes()).put(&aeth(i.reply.answer.msn));
     hdr.put(&[0; 31][..usize::from(i.cfg_ack_extra)]);
     frame(&hdr, len)
 }

@@ -233,7 +233,7 @@ impl Block for Regs {
         self.rel1 = i.relt_valid || i.relc_valid;
         self.arr_valid = i.in_valid && i.in_drop == Drop::None;
         if self.arr_valid {
-            self.arr_ctl = i.r#in.kind != Kind::Data;
+            self.arr_ctl = !matches!(i.r#in.kind, Kind::Data | Kind::Probe);
             let held = if self.arr_ctl { self.occ1 } else { self.occ0 };
             self.arr_occ = held.wrapping_add(u32::from(i.r#in.charge));
         }

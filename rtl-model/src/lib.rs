@@ -6,6 +6,7 @@
 extern crate self as rtl_model;
 
 pub mod ack_build;
+pub mod ack_hold;
 pub mod ack_take;
 pub mod block;
 pub mod completion;

@@ -23,12 +23,12 @@ use crate::ram_fifo::{self, RamFifo};
 use crate::rng::Rng;
 use crate::sizes::Sizes;
 use crate::stream_fifo::{self, StreamFifo};
-use crate::types::{Answer, Beat, Delivery, Frame, PageWrite, Parsed, Segment, TlpBeat, Word};
+use crate::types::{Beat, Delivery, Frame, PageWrite, Parsed, Reply, Segment, TlpBeat, Word};
 use crate::{
-    ack_build, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool, packet_build,
-    packet_parse, path_select, pause_hold, pause_send, payload_fetch, payload_write, pcie_room,
-    port_rx, port_tx, qp_drain, qp_table, replay_store, retransmit, rx_track, sack_bitmap,
-    timer_wheel, tlp_engine, tlp_parse, tx_scheduler, window,
+    ack_build, ack_hold, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool,
+    packet_build, packet_parse, path_select, pause_hold, pause_send, payload_fetch, payload_write,
+    pcie_room, port_rx, port_tx, qp_drain, qp_table, replay_store, retransmit, rx_track,
+    sack_bitmap, timer_wheel, tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.
@@ -517,7 +517,8 @@ impl Nic {
             ("a frame waits for the port", &self.o.dat_queue.out_valid),
             ("a frame waits for rx_track", &self.o.dat_fifo.out_valid),
             ("a payload waits for the PCIe link", &self.o.deliver_fifo.out_valid),
-            ("an answer waits for the control pool", &self.o.answer_fifo.out_valid),
+            ("an answer waits for the backlog", &self.o.answer_fifo.out_valid),
+            ("an answer waits for the control pool", &self.o.ack_hold.out_valid),
         ];
         out.extend(streams.iter().filter(|s| *s.1).map(|s| s.0.to_owned()));
         out

@@ -333,6 +333,23 @@ pub struct Answer {
     pub size: u16,
 }
 
+/// The same with what it says of the backlog, and until when it waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
+pub struct Reply {
+    /// The answer.
+    pub answer: Answer,
+    /// Service time in steps of 128 ns (RTT-2, BUF-7).
+    pub service: u16,
+    /// BUF-6.
+    #[bits(7)]
+    pub penalty: u8,
+    /// Bytes that it waits for.
+    pub bytes: u32,
+    /// `ack_hold`'s clock as it came.
+    #[bits(40)]
+    pub since: u64,
+}
+
 /// One payload on its way from the ingress buffer to host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
 pub struct Delivery {

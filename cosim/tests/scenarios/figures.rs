@@ -457,7 +457,7 @@ fn full_pools(out: &mut Figures) {
         if world.clock > world.boot {
             least = least.min(world.nodes[1].nic.o.egress_arbiter.ctl_free);
         }
-        world.nodes[1].nic.o.answer_fifo.out_valid && least < 94
+        world.nodes[1].nic.o.ack_hold.out_valid && least < 94
     });
     out.insert("mrc.control_pool_sacks_if_25600", n(u64::from(25_600 - least) / 94));
 
@@ -495,14 +495,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("mrc.control_pool_cumacks_if_25600", "every cumulative ACK comes with a SACK in this version"),
     ("mrc.nominal_over_1.5bdp", "its whole part, 108, is the window that `gates` counts"),
     ("pcie.raw_gen5_lane", "the rate before coding, which no attribute sets"),
-    ("uet.ack_hold_ns", "BUF-7"),
-    ("uet.egress_pool1_acks", "profile uet"),
-    ("uet.ing0_", "PFC and the penalty, profile uet"),
-    ("uet.ing1_", "PFC and the penalty, profile uet"),
-    ("uet.headroom_", "PFC"),
-    ("uet.first_pause_occupancy", "PFC"),
-    ("uet.pause_", "PFC"),
-    ("uet.refresh_us", "PFC"),
     ("uet.pcie_needed_rx_plus_rreq", "both directions at full rate"),
     ("uet.bdp", "profile uet"),
     ("uet.max_window", "profile uet"),

@@ -1,9 +1,11 @@
 //! PFC between whole NICs, in lockstep: pauses sent for a slow host, pauses obeyed, disciplines.
 
+use cosim::check::Checked;
 use cosim::event::Event;
+use cosim::world::World;
 use rtl_model::types::Drop;
 
-use crate::common::{Log, PAIR, lockstep, message, scenario, settings};
+use crate::common::{Log, PAIR, built, lockstep, message, scenario, settings};
 
 /// A frame that a NIC sent: the clock, and its bytes.
 fn sent(log: &Log, nic: usize) -> Vec<(u64, &[u8])> {
@@ -79,5 +81,83 @@ fn pfc_4_the_switch_holds_one_class() {
         let frames = sent(&log, usize::from(class == 1));
         let at = frames.iter().find(|f| f.1[42] == held).expect("it was sent").0;
         assert!((last..last + 20).contains(&at), "{at}: at once behind {last}");
+    }
+}
+
+/// What NIC b's SACKs say, with what its data pool then held: penalty, service time, occupancy.
+fn told(text: &str) -> Vec<(u8, u16, u32)> {
+    let mut seen = Vec::new();
+    let settings = settings(text);
+    let done = lockstep(&settings, &mut Log::default(), |world| {
+        let nic = &world.nodes[1].nic;
+        let (i, o) = (&nic.i.ack_hold, &nic.o.ack_hold);
+        if i.in_valid && o.in_ready && i.r#in.sack {
+            seen.push((0, 0, i.occ));
+        }
+        if (o.held_valid && i.held_ready) && o.stamped.answer.sack {
+            let last = seen.last_mut().expect("it came");
+            (last.0, last.1) = (o.stamped.penalty, o.stamped.service);
+        }
+    });
+    assert!(done.world.driver.intact >= 1);
+    seen
+}
+
+/// BUF-6, BUF-7, PCI-7: behind 13 lanes the backlog grows, and the SACKs say so in service time and
+/// penalty; behind 14 lanes it does not.
+#[test]
+fn buf_6_buf_7_pci_7_a_slow_host_shows_in_the_sacks() {
+    for (lanes, backs_up) in [(14, false), (13, true)] {
+        let slow = format!(
+            "IngressBufferManager.TotalBufferSize = \"40KB\"\nPCIe.LaneCount = {lanes}\n\
+             PCIe.TXDataBufferSize = \"4KB\"\n"
+        );
+        let text = format!(
+            "limit = \"200us\"\nprofile = \"uet\"\n{PAIR}{slow}\n{}",
+            message("1200KB", "")
+        );
+        let seen = told(&text);
+        for (says, _, held) in &seen {
+            let over = held.saturating_sub(9_000).min(18_000);
+            assert_eq!(u32::from(*says), over * 127 / 18_000, "{held} B of 36,000");
+        }
+        let (service, penalty) = (seen.iter().map(|s| s.1).max(), seen.iter().map(|s| s.0).max());
+        assert_eq!(service > Some(1), backs_up, "{lanes} lanes: {service:?}");
+        assert_eq!(penalty > Some(0), backs_up, "{lanes} lanes: {penalty:?}");
+    }
+}
+
+/// PFC-1, case 15: with 2,875,816 B held a full packet draws a pause, with one byte less it does
+/// not. The host takes nothing meanwhile.
+#[test]
+fn pfc_1_the_first_pause_to_the_byte() {
+    for (last, pauses) in [(1_320, 1), (1_319, 0)] {
+        let slow = "IngressBufferManager.PFCEnableVector = [1]\nPCIe.LaneCount = 1\n\
+                    PCIe.LaneBps = \"1Mbps\"\nPCIe.TXDataBufferSize = \"512B\"\n";
+        // 687 packets of 4,184 B, one of 1,408 B or 1,407 B, and one more.
+        let bytes = [(687 * 4096, 0), (last, 62), (4096, 64)];
+        let messages = bytes.map(|(n, at)| message(&format!("{n}B"), &format!("at = \"{at}us\"")));
+        let top = "limit = \"200us\"\nprofile = \"uet\"\n[defaults]\nMaxCongestionWindow = 1000\n";
+        let text = format!("{top}{PAIR}{slow}\n{}", messages.concat());
+        let settings = settings(&text);
+        let (mut held, mut asked) = (0, 0);
+        let mut checked = Checked::new(World::new(&settings), &built(&settings)).expect("set up");
+        let (mut arrivals, mut more) = (0, 4);
+        while more > 0 {
+            let look = |world: &World| {
+                let b = &world.nodes[1].nic.o;
+                asked += u32::from(b.pause_send.xoff);
+                if b.ingress_pool.arr_valid && !b.ingress_pool.arr_ctl {
+                    arrivals += 1;
+                    held = b.ingress_pool.arr_occ;
+                }
+            };
+            let step = checked.step_with(&mut Log::default(), look);
+            assert!(step.is_ok(), "model and RTL differ");
+            assert!(checked.world.clock < settings.limit, "{arrivals} packets arrived");
+            more -= u32::from(arrivals == 689);
+        }
+        assert_eq!(u64::from(held), 687 * 4184 + last + 88 + 4184);
+        assert_eq!(asked, pauses);
     }
 }

@@ -55,7 +55,7 @@ macro_rules! blocks {
             40 rx_bitmap "u_rx_bitmap" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
             28 deliver_fifo "u_deliver_fifo" (RamFifo<Delivery>) (ram_fifo::Inputs<Delivery>) (ram_fifo::Outputs<Delivery>) (|sizes: &Sizes| RamFifo::new(2 * sizes.ingress_words)) (fifo);
             29 payload_write "u_payload_write" (payload_write::Regs) (payload_write::Inputs) (payload_write::Outputs) (payload_write::Regs::reset) (always);
-            30 answer_fifo "u_answer_fifo" (RamFifo<Answer>) (ram_fifo::Inputs<Answer>) (ram_fifo::Outputs<Answer>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
+            30 answer_fifo "u_answer_fifo" (RamFifo<Reply>) (ram_fifo::Inputs<Reply>) (ram_fifo::Outputs<Reply>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
             31 ack_build "u_ack_build" (ack_build::Regs) (ack_build::Inputs) (ack_build::Outputs) (ack_build::Regs::reset) (never);
             32 ack_take "u_ack_take" (ack_take::Regs) (ack_take::Inputs) (ack_take::Outputs) (ack_take::Regs::reset) (never);
             33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) (always);
@@ -68,6 +68,8 @@ macro_rules! blocks {
             38 pcie_room "u_pcie_room" (pcie_room::Regs) (pcie_room::Inputs) (pcie_room::Outputs) (pcie_room::Regs::reset) (never);
             41 pause_hold "u_pause_hold" (pause_hold::Regs) (pause_hold::Inputs) (pause_hold::Outputs) (pause_hold::Regs::reset) (never);
             42 pause_send "u_pause_send" (pause_send::Regs) (pause_send::Inputs) (pause_send::Outputs) (pause_send::Regs::reset) (never);
+            43 ack_hold "u_ack_hold" (ack_hold::Regs) (ack_hold::Inputs) (ack_hold::Outputs) (ack_hold::Regs::reset) (always);
+            44 nack_fifo "u_nack_fifo" (RamFifo<Reply>) (ram_fifo::Inputs<Reply>) (ram_fifo::Outputs<Reply>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
         }
     };
 }
@@ -105,7 +107,8 @@ macro_rules! memories {
             41 rx_bitmap_mark "u_rx_bitmap_mark" (sack_bitmap::Marks) (|sizes: &Sizes| sizes.qps as usize * sizes.psns as usize / 64);
             42 rx_bitmap_any "u_rx_bitmap_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
             24 deliver_fifo_ram "u_deliver_fifo_ram" (Delivery) (|sizes: &Sizes| 2 * sizes.ingress_words as usize);
-            25 answer_fifo_ram "u_answer_fifo_ram" (Answer) (|_: &Sizes| 1024);
+            25 answer_fifo_ram "u_answer_fifo_ram" (Reply) (|_: &Sizes| 1024);
+            44 nack_fifo_ram "u_nack_fifo_ram" (Reply) (|_: &Sizes| 1024);
             26 completion_cmsg "u_completion_cmsg" (completion::Message) (|sizes: &Sizes| sizes.msgs as usize);
             27 completion_cqp "u_completion_cqp" (completion::List) (|sizes: &Sizes| sizes.qps as usize);
             28 completion_fl "u_completion_fl" (completion::Entry) (|sizes: &Sizes| sizes.msgs as usize);

@@ -462,6 +462,10 @@ pub(super) mod from {
         if valid(&mut i.port_tx.tx_valid, o.tx_valid, wake, at::port_tx) {
             i.port_tx.tx = o.tx;
         }
+        if valid(&mut i.ack_hold.tx_valid, o.tx_valid, wake, at::ack_hold) {
+            i.ack_hold.tx_cls = o.tx_cls;
+            i.ack_hold.tx_len = o.tx.len;
+        }
         if valid(&mut i.port_tx.end_valid, o.end_valid, wake, at::port_tx) {
             i.port_tx.end_back = o.end_back;
         }
@@ -528,6 +532,8 @@ pub(super) mod from {
             i.pause_send.arr_occ = o.arr_occ;
         }
         let released = u8::from(o.rel0) | u8::from(o.rel1) << 1;
+        // The pool wakes nobody: it is looked at when an answer comes.
+        i.ack_hold.occ = o.occ0;
         level(&mut i.pause_send.rel_cls, released, wake, at::pause_send);
         let held = u64::from(o.occ0) | u64::from(o.occ1) << 32;
         level(&mut i.pause_send.occ.0[0], held, wake, at::pause_send);
@@ -558,8 +564,8 @@ pub(super) mod from {
         if valid(&mut i.deliver_fifo.in_valid, o.deliver_valid, wake, at::deliver_fifo) {
             i.deliver_fifo.in_data = o.deliver;
         }
-        if valid(&mut i.answer_fifo.in_valid, o.answer_valid, wake, at::answer_fifo) {
-            i.answer_fifo.in_data = o.answer;
+        if valid(&mut i.ack_hold.in_valid, o.answer_valid, wake, at::ack_hold) {
+            i.ack_hold.r#in = o.answer;
         }
         if valid(&mut i.rx_bitmap.req_valid, o.map_valid, wake, at::rx_bitmap) {
             i.rx_bitmap.req_op = o.map_op;
@@ -617,8 +623,28 @@ pub(super) mod from {
 
     pub fn answer_fifo(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.answer_fifo, &mut nic.wake);
+        if valid(&mut i.ack_hold.head_valid, o.out_valid, wake, at::ack_hold) {
+            i.ack_hold.head = o.out_data;
+        }
+    }
+
+    pub fn nack_fifo(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.nack_fifo, &mut nic.wake);
+        if valid(&mut i.ack_hold.nhead_valid, o.out_valid, wake, at::ack_hold) {
+            i.ack_hold.nhead = o.out_data;
+        }
+    }
+
+    pub fn ack_hold(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ack_hold, &mut nic.wake);
+        if valid(&mut i.answer_fifo.in_valid, o.held_valid, wake, at::answer_fifo) {
+            i.answer_fifo.in_data = o.stamped;
+        }
+        if valid(&mut i.nack_fifo.in_valid, o.nack_valid, wake, at::nack_fifo) {
+            i.nack_fifo.in_data = o.stamped;
+        }
         if valid(&mut i.ack_build.answer_valid, o.out_valid, wake, at::ack_build) {
-            i.ack_build.answer = o.out_data;
+            i.ack_build.reply = o.out;
         }
     }
 
@@ -840,6 +866,14 @@ impl Nic {
         i.ack_build.cfg_range = o.cfg_range;
         i.ack_build.cfg_ack_extra = o.cfg_ack_extra;
         i.ack_build.cfg_icrc = o.cfg_icrc;
+        i.ack_hold.cfg_wire_rate = o.cfg_wire_rate;
+        i.ack_hold.cfg_pcie_rate = o.cfg_pcie_rate;
+        i.ack_hold.cfg_charge_less = o.cfg_charge_less;
+        i.ack_hold.cfg_ack_extra = o.cfg_ack_extra;
+        i.ack_hold.cfg_icrc = o.cfg_icrc;
+        i.ack_hold.cfg_penalty_low = o.cfg_penalty_low;
+        i.ack_hold.cfg_penalty_high = o.cfg_penalty_high;
+        i.ack_hold.cfg_ack_hold = o.cfg_ack_hold;
         i.ack_take.cfg_nominal_overhead = o.cfg_nominal_overhead;
         i.ack_take.cfg_loss = o.cfg_loss;
         i.packet_build.cfg_dscp2 = o.cfg_dscp2;
@@ -991,17 +1025,36 @@ impl Nic {
         }
         ready(&mut i.rx_track.map_ready, o.rx_bitmap.req_ready, wake, at::rx_bitmap, at::rx_track);
         ready(
-            &mut i.rx_track.answer_ready,
-            o.answer_fifo.in_ready,
-            wake,
-            at::answer_fifo,
-            at::rx_track,
-        );
-        ready(
-            &mut i.answer_fifo.out_ready,
+            &mut i.ack_hold.out_ready,
             o.ack_build.answer_ready,
             wake,
             at::ack_build,
+            at::ack_hold,
+        );
+        ready(
+            &mut i.ack_hold.held_ready,
+            o.answer_fifo.in_ready,
+            wake,
+            at::answer_fifo,
+            at::ack_hold,
+        );
+        ready(&mut i.ack_hold.nack_ready, o.nack_fifo.in_ready, wake, at::nack_fifo, at::ack_hold);
+        if woken(*wake, at::ack_hold) {
+            b.ack_hold.ready(&i.ack_hold, &mut o.ack_hold);
+        }
+        ready(&mut i.rx_track.answer_ready, o.ack_hold.in_ready, wake, at::ack_hold, at::rx_track);
+        ready(
+            &mut i.nack_fifo.out_ready,
+            o.ack_hold.nhead_ready,
+            wake,
+            at::ack_hold,
+            at::nack_fifo,
+        );
+        ready(
+            &mut i.answer_fifo.out_ready,
+            o.ack_hold.head_ready,
+            wake,
+            at::ack_hold,
             at::answer_fifo,
         );
         ready(
@@ -1262,6 +1315,9 @@ impl Nic {
         }
         if woken(*wake, at::answer_fifo) {
             b.answer_fifo.ready(&i.answer_fifo, &mut o.answer_fifo);
+        }
+        if woken(*wake, at::nack_fifo) {
+            b.nack_fifo.ready(&i.nack_fifo, &mut o.nack_fifo);
         }
         if woken(*wake, at::retransmit) {
             b.retransmit.ready(&i.retransmit, &mut o.retransmit);
@@ -1833,6 +1889,18 @@ impl Nic {
                 m.answer_fifo_ram.write(o.answer_fifo.ram_waddr, o.answer_fifo.ram_wdata);
             }
         }
+        if woken(wake, at::nack_fifo) {
+            if o.nack_fifo.ram_re {
+                self.stir |= 1 << at::nack_fifo;
+                m.nack_fifo_ram.read(o.nack_fifo.ram_raddr);
+                i.nack_fifo.ram_rdata = m.nack_fifo_ram.rdata;
+                self.read |= 1 << 44;
+            }
+            if o.nack_fifo.ram_we {
+                self.stir |= 1 << at::nack_fifo;
+                m.nack_fifo_ram.write(o.nack_fifo.ram_waddr, o.nack_fifo.ram_wdata);
+            }
+        }
         if woken(wake, at::sent_bitmap) {
             if o.sent_bitmap.bits_re {
                 self.stir |= 1 << at::sent_bitmap;
@@ -1924,6 +1992,7 @@ impl Nic {
         i.deliver_fifo.ram_rdata = m.deliver_fifo_ram.rdata;
         i.payload_write.ring_rdata = m.ingress_ring.rdata;
         i.answer_fifo.ram_rdata = m.answer_fifo_ram.rdata;
+        i.nack_fifo.ram_rdata = m.nack_fifo_ram.rdata;
         i.completion.cmsg_rdata = m.completion_cmsg.rdata;
         i.completion.cqp_rdata = m.completion_cqp.rdata;
         i.completion.fl_rdata = m.completion_fl.rdata;
