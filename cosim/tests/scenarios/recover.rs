@@ -199,8 +199,8 @@ fn nak_2_a_packet_that_is_always_trimmed_ends_its_qp() {
     assert_eq!(why, Some(rtl_model::types::Why::Nack));
 }
 
-/// Case 12, TMR-3: "drop the third transmission of PSN 7 of message 2", and the two before it: the
-/// fourth arrives, after three timeouts.
+/// TMR-3, the timeouts of case 12: "drop the third transmission of PSN 7 of message 2", and the two
+/// before it: the fourth arrives, after three timeouts.
 #[test]
 fn the_third_transmission_of_one_packet_is_dropped() {
     let mut rules = String::new();
