@@ -180,8 +180,9 @@ fn wrong_completions_are_found() {
     assert_eq!((found(0), found(1)), (1, 3));
 }
 
-/// One clock of the model of `tlp_engine`, and the header it then shows.
+/// One clock of the model of `tlp_engine`, with room for a write, and the header it then shows.
 fn engine(inputs: &Inputs) -> (u16, Header) {
+    let inputs = &Inputs { tx_free: 1 << 12, ..*inputs };
     let mut regs = Regs::reset(&Sizes::DEFAULT);
     let mut outputs = Outputs::default();
     regs.drive(&mut outputs);
