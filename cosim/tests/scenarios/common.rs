@@ -154,3 +154,18 @@ pub fn lockstep(
     }
     checked
 }
+
+/// Big-endian.
+pub fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b))
+}
+
+/// Drawing PSN and listed PSNs of a SACK, by place in the frame.
+pub fn listed(sack: &[u8]) -> (u64, Vec<u64>) {
+    let seth = &sack[54..82];
+    let cum = number(&seth[13..16]);
+    let drew = (cum + number(&seth[2..4])) & 0xff_ffff;
+    let base = cum + number(&seth[18..20]);
+    let bits = number(&seth[20..28]);
+    (drew, (0..64).filter(|n| bits >> n & 1 == 1).map(|n| (base + n) & 0xff_ffff).collect())
+}

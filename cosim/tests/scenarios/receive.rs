@@ -8,7 +8,9 @@ use cosim::event::Event;
 use cosim::settings::Settings;
 use cosim::world::World;
 
-use crate::common::{Log, agrees, built, fixture, lockstep, message, scenario, settings};
+use crate::common::{
+    Log, agrees, built, fixture, listed, lockstep, message, number, scenario, settings,
+};
 
 const SMALL: &str = "limit = \"200us\"\nbuild = \"small\"\n";
 
@@ -35,22 +37,8 @@ fn sent(log: &Log, nic: usize, opcode: u8) -> Vec<Vec<u8>> {
     log.0.iter().filter_map(of).collect()
 }
 
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b))
-}
-
-/// Drawing PSN and listed PSNs of a SACK, by place in the frame.
-fn listed(sack: &[u8]) -> (u64, Vec<u64>) {
-    let seth = &sack[54..82];
-    let cum = number(&seth[13..16]);
-    let drew = (cum + number(&seth[2..4])) & 0xff_ffff;
-    let base = cum + number(&seth[18..20]);
-    let bits = number(&seth[20..28]);
-    (drew, (0..64).filter(|n| bits >> n & 1 == 1).map(|n| (base + n) & 0xff_ffff).collect())
-}
-
-/// QP-5, RX-6, RX-7, RX-8, SACK-1 to SACK-3 and cases 28 and 29: data both ways is shuffled and all of it
-/// duplicated, several messages on one QP. Every message is whole, told once, in order.
+/// QP-5, RX-6, RX-7, RX-8, SACK-1 to SACK-3 and cases 28 and 29: data both ways is shuffled and all
+/// of it duplicated, several messages on one QP. Every message is whole, told once, in order.
 #[test]
 fn rx_7_shuffled_and_duplicated() {
     let settings = fixture("shuffled.toml");
