@@ -1,6 +1,7 @@
 //! Whole scenarios: two NICs, their hosts and the wire, model and RTL.
 
 mod bad_input;
+mod buffer_cases;
 mod common;
 mod ends;
 mod figures;
