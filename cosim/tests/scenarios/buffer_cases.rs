@@ -135,8 +135,8 @@ fn case_16_pfc_4_only_the_named_classes_are_held() {
     let text = scenario("limit = \"60us\"\nbuild = \"small\"", &message("4096B", ""));
     let mut settings = settings(&text);
     let at = |n: usize| 500 * n as u64;
-    let pauses = vectors.iter().enumerate();
-    settings.switch.pauses = pauses.map(|(n, v)| pause(0, *v, times, at(n))).collect();
+    let frames = vectors.iter().enumerate();
+    settings.switch.pauses = frames.map(|(n, v)| pause(0, *v, times, at(n))).collect();
     let mut held = vec![[0_u64; 8]; vectors.len()];
     lockstep(&settings, &mut Log::default(), |world| {
         let paused = world.nodes[0].nic.i.egress_arbiter.paused;
