@@ -312,6 +312,10 @@ pub(super) mod from {
             i.qp_drain.fail_qp = o.fail_qp;
             i.qp_drain.fail_why = Why::Timeout;
         }
+        if valid(&mut i.path_select.bad_valid, o.bad_valid, wake, at::path_select) {
+            i.path_select.bad_dest = o.bad_dest;
+            i.path_select.bad_port = o.bad_port;
+        }
     }
 
     pub fn timer_wheel(nic: &mut Nic) {
@@ -729,6 +733,10 @@ pub(super) mod from {
         }
         if valid(&mut i.ingress_pool.relc_valid, o.relc_valid, wake, at::ingress_pool) {
             i.ingress_pool.relc_bytes = o.relc_bytes;
+        }
+        if valid(&mut i.path_select.skip_valid, o.skip_valid, wake, at::path_select) {
+            i.path_select.skip_dest = o.skip_dest;
+            i.path_select.skip_port = o.skip_port;
         }
     }
 
@@ -1493,6 +1501,38 @@ impl Nic {
                 m.window_win.write(o.window.win_waddr, o.window.win_wdata);
             }
         }
+        if woken(wake, at::path_select) {
+            if o.path_select.flag_re {
+                self.stir |= 1 << at::path_select;
+                m.path_select_flag.read(o.path_select.flag_raddr);
+                i.path_select.flag_rdata = m.path_select_flag.rdata;
+                self.read |= 1 << 54;
+            }
+            if o.path_select.flag_we {
+                self.stir |= 1 << at::path_select;
+                m.path_select_flag.write(o.path_select.flag_waddr, o.path_select.flag_wdata);
+            }
+            if o.path_select.next_re {
+                self.stir |= 1 << at::path_select;
+                m.path_select_next.read(o.path_select.next_raddr);
+                i.path_select.next_rdata = m.path_select_next.rdata;
+                self.read |= 1 << 55;
+            }
+            if o.path_select.next_we {
+                self.stir |= 1 << at::path_select;
+                m.path_select_next.write(o.path_select.next_waddr, o.path_select.next_wdata);
+            }
+            if o.path_select.prev_re {
+                self.stir |= 1 << at::path_select;
+                m.path_select_prev.read(o.path_select.prev_raddr);
+                i.path_select.prev_rdata = m.path_select_prev.rdata;
+                self.read |= 1 << 56;
+            }
+            if o.path_select.prev_we {
+                self.stir |= 1 << at::path_select;
+                m.path_select_prev.write(o.path_select.prev_waddr, o.path_select.prev_wdata);
+            }
+        }
         if woken(wake, at::tx_scheduler) {
             if o.tx_scheduler.qctx_re {
                 self.stir |= 1 << at::tx_scheduler;
@@ -1973,6 +2013,9 @@ impl Nic {
         i.replay_store.fl_rdata = m.replay_store_fl.rdata;
         i.payload_fetch.tagr_rdata = m.payload_fetch_tagr.rdata;
         i.order_fifo.ram_rdata = m.order_fifo_ram.rdata;
+        i.path_select.flag_rdata = m.path_select_flag.rdata;
+        i.path_select.next_rdata = m.path_select_next.rdata;
+        i.path_select.prev_rdata = m.path_select_prev.rdata;
         i.pcie_link.buf_rdata = m.pcie_link_buf.rdata;
         i.pcie_reads.ram_rdata = m.pcie_reads_ram.rdata;
         i.pcie_writes.ram_rdata = m.pcie_writes_ram.rdata;
