@@ -323,6 +323,10 @@ pub(super) mod from {
             i.qp_drain.fail_qp = o.fail_qp;
             i.qp_drain.fail_why = Why::Timeout;
         }
+        if valid(&mut i.path_select.bad_valid, o.bad_valid, wake, at::path_select) {
+            i.path_select.bad_dest = o.bad_dest;
+            i.path_select.bad_port = o.bad_port;
+        }
     }
 
     pub fn timer_wheel(nic: &mut Nic) {
@@ -759,6 +763,10 @@ pub(super) mod from {
         level(&mut i.built_fifo.out_ready, o.built_ready, wake, at::built_fifo);
         level(&mut i.qp_drain.purge_ready, o.purge_ready, wake, at::qp_drain);
         level(&mut i.ctl_fifo.out_ready, o.in_ready, wake, at::ctl_fifo);
+        if valid(&mut i.path_select.skip_valid, o.skip_valid, wake, at::path_select) {
+            i.path_select.skip_dest = o.skip_dest;
+            i.path_select.skip_port = o.skip_port;
+        }
     }
 
     pub fn completion(nic: &mut Nic) {
@@ -830,6 +838,11 @@ macro_rules! memory_ports {
             }
             window {
                 window_win: win_re win_raddr win_rdata, win_we win_waddr win_wdata;
+            }
+            path_select {
+                path_select_flag: flag_re flag_raddr flag_rdata, flag_we flag_waddr flag_wdata;
+                path_select_next: next_re next_raddr next_rdata, next_we next_waddr next_wdata;
+                path_select_prev: prev_re prev_raddr prev_rdata, prev_we prev_waddr prev_wdata;
             }
             tx_scheduler {
                 tx_scheduler_qctx: qctx_re qctx_raddr qctx_rdata, qctx_we qctx_waddr qctx_wdata;
