@@ -53,7 +53,8 @@ const RULES: &str = "QP-1 QP-2 QP-3 QP-4 QP-5 QP-6 SEG-1 SEG-2 SEG-3 SEG-4 SEG-5
     PCI-1 PCI-2 PCI-3 PCI-4 PCI-5 PCI-6 PCI-8 PKT-1 PKT-2 PKT-3 PKT-4 PKT-5 PKT-6 RX-1 RX-2 RX-3 \
     RX-4 RX-5 RX-6 RX-7 RX-8 ACK-1 ACK-2 RTX-1 RTX-2 TMR-1 TMR-2 TMR-3 TMR-4 TMR-5 SACK-1 SACK-2 \
     SACK-3 SACK-4 SACK-5 SACK-6 LOS-1 LOS-2 NAK-1 NAK-2 RTT-2 CPL-1 BUF-1 BUF-2 BUF-3 BUF-4 BUF-6 \
-    BUF-7 ARB-1 ARB-2 PFC-1 PFC-2 PFC-3 PFC-4 MSN-1 MSN-2 MSN-3 MSN-4 MSN-5 MSN-6 MSN-7 MSN-8";
+    BUF-7 ARB-1 ARB-2 PTH-1 PFC-1 PFC-2 PFC-3 PFC-4 MSN-1 MSN-2 MSN-3 MSN-4 MSN-5 MSN-6 MSN-7 \
+    MSN-8";
 
 /// The text of every file with tests.
 fn tests(folder: &Path) -> String {
@@ -207,7 +208,8 @@ fn what_is_missing_is_named() {
     write("testbenches/thing.rs", "");
     write("testbenches/all.rs", "mod thing;\n");
     write("fixtures/thing/half.txt", "");
-    write("README.md", "| thing | does it |\n");
+    let links = "[a](hdl/thing.sv) [b](rtl-model/src/thing.rs) [c](testbenches/thing.rs)";
+    write("README.md", &format!("| thing | does it | {links} [d](fixtures/thing/) |\n"));
     assert_eq!(missing_rooms(root), [""; 0]);
 
     write("hdl/thing.sv", &"x\n".repeat(LINES));
