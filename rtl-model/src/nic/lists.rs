@@ -121,6 +121,9 @@ macro_rules! memories {
             33 timer_wheel_rec "u_timer_wheel_rec" (timer_wheel::Record) (|sizes: &Sizes| sizes.slots as usize);
             34 timer_wheel_spoke "u_timer_wheel_spoke" (timer_wheel::Spoke) (|sizes: &Sizes| timer_wheel::spokes(sizes) as usize);
             35 waits_bits "u_waits_bits" (u64) (|sizes: &Sizes| (sizes.qps * sizes.psns / 64) as usize);
+            54 path_select_flag "u_path_select_flag" (path_select::Flags) (|sizes: &Sizes| sizes.dests as usize);
+            55 path_select_next "u_path_select_next" (path_select::Link) (|sizes: &Sizes| sizes.dests as usize * 128);
+            56 path_select_prev "u_path_select_prev" (path_select::Link) (|sizes: &Sizes| sizes.dests as usize * 128);
             36 waits_any "u_waits_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
         }
     };
