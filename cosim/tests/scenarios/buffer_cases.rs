@@ -41,7 +41,7 @@ fn until(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> World {
 
 /// A pause to NIC `to` at a clock after boot.
 fn pause(to: usize, classes: u8, quanta: [u16; 8], at: u64) -> PauseSettings {
-    PauseSettings { to, classes, quanta, at, count: 1, gap: 1 }
+    PauseSettings { table: 1, to, classes, quanta, at, count: 1, gap: 1 }
 }
 
 /// Clock and remainder of each frame's end at NIC a, and the clocks in which class 0 is held there
