@@ -43,7 +43,7 @@ const DROPS: [&str; 15] = [
 ];
 const REFUSALS: [&str; 9] =
     ["Size", "Opcode", "Reserved", "Peer", "Length", "Qp", "QpFull", "MsgFull", "QpError"];
-const DEEDS: [&str; 10] = [
+const DEEDS: [&str; 14] = [
     "mark data",
     "mark ACK",
     "mark SACK",
@@ -54,6 +54,10 @@ const DEEDS: [&str; 10] = [
     "duplicate SACK",
     "pause pause",
     "drop data",
+    "drop ACK",
+    "drop SACK",
+    "drop NACK",
+    "drop retransmission",
 ];
 
 /// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags, wrong answers.
@@ -77,7 +81,7 @@ pub struct Plan {
     pub clocks: u64,
     /// Clocks of each seed after boot.
     pub each: u64,
-    /// Data packets may be lost, trimmed and reordered.
+    /// Data packets may be lost, trimmed and reordered, control frames be lost.
     pub lossy: bool,
     /// What runs.
     pub mode: Mode,
@@ -161,7 +165,8 @@ fn listed() -> BTreeMap<String, u64> {
     let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
     let links = PCIE.map(str::to_owned);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
-    let causes = ["Gap", "Trimmed", "LastHop", "Range", "Timeout"].map(|c| format!("again {c}"));
+    let causes =
+        ["Gap", "Trimmed", "LastHop", "Range", "Timeout", "Cover"].map(|c| format!("again {c}"));
     let rest = ["replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
     let rest = rest.map(str::to_owned).into_iter().chain(causes);
     drops

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod common;
+mod complete;
 mod ends;
 mod figures;
 mod frames;

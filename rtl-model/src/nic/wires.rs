@@ -219,14 +219,24 @@ pub(super) mod from {
         if valid(&mut i.retransmit.ask_valid, o.ask_valid, wake, at::retransmit) {
             i.retransmit.ask_qp = o.ask_qp;
             i.retransmit.ask_from = o.ask_from;
+            i.retransmit.ask_copy = o.ask_copy;
         }
+        level(&mut i.ack_ask.copy_done, o.copy_done, wake, at::ack_ask);
         if valid(&mut i.retransmit.end_valid, o.end_valid, wake, at::retransmit) {
             i.retransmit.end_take = o.end_take;
         }
         if valid(&mut i.completion.sent_valid, o.sent_valid, wake, at::completion) {
             i.completion.sent_qp = o.sent_qp;
             i.completion.sent_msg = o.sent_msg;
+            i.completion.sent_slot = o.sent_slot;
             i.completion.sent_psn = o.sent_psn;
+        }
+        if valid(&mut i.ack_ask.sent_valid, o.sent_valid, wake, at::ack_ask) {
+            i.ack_ask.sent_qp = o.sent_qp;
+            i.ack_ask.sent_msg = o.sent_msg;
+            i.ack_ask.sent_slot = o.sent_slot;
+            i.ack_ask.sent_first = o.sent_first;
+            i.ack_ask.sent_psn = o.sent_psn;
         }
         valid(&mut i.payload_fetch.seg_valid, o.seg_valid, wake, at::payload_fetch);
         level(&mut i.payload_fetch.seg, o.seg, wake, at::payload_fetch);
@@ -318,9 +328,38 @@ pub(super) mod from {
         let (i, o, wake) = (&mut nic.i, &nic.o.timer_wheel, &mut nic.wake);
         // The count wakes nobody: it is looked at when a packet has been sent.
         i.retransmit.ticks = o.now;
+        i.ack_ask.ticks = o.now;
         if valid(&mut i.retransmit.exp_valid, o.exp_valid, wake, at::retransmit) {
             i.retransmit.exp_slot = o.exp_slot;
             i.retransmit.exp_gen = o.exp_gen;
+        }
+    }
+
+    pub fn ask_wheel(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ask_wheel, &mut nic.wake);
+        if valid(&mut i.ack_ask.exp_valid, o.exp_valid, wake, at::ack_ask) {
+            i.ack_ask.exp_slot = o.exp_slot;
+            i.ack_ask.exp_tick = o.exp_tick;
+        }
+    }
+
+    pub fn ack_ask(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ack_ask, &mut nic.wake);
+        if valid(&mut i.ask_wheel.arm_valid, o.arm_valid, wake, at::ask_wheel) {
+            i.ask_wheel.arm_slot = o.arm_slot;
+            i.ask_wheel.arm_start = o.arm_start;
+        }
+        if valid(&mut i.ask_wheel.cancel_valid, o.cancel_valid, wake, at::ask_wheel) {
+            i.ask_wheel.cancel_slot = o.cancel_slot;
+        }
+        if valid(&mut i.ack_take.check_valid, o.check_valid, wake, at::ack_take) {
+            i.ack_take.check_qp = o.check_qp;
+            i.ack_take.check_first = o.check_first;
+            i.ack_take.check_last = o.check_last;
+        }
+        level(&mut i.tx_scheduler.copy_valid, o.copy_valid, wake, at::tx_scheduler);
+        if valid(&mut i.retransmit.copy_live, o.copy_live, wake, at::retransmit) {
+            i.retransmit.copy_slot = o.copy_slot;
         }
     }
 
@@ -724,6 +763,9 @@ pub(super) mod from {
             i.sent_bitmap.req_end = o.map_end;
         }
         level(&mut i.qp_drain.purge_done, o.purge_done, wake, at::qp_drain);
+        if valid(&mut i.ack_ask.check_rsp_valid, o.check_rsp_valid, wake, at::ack_ask) {
+            i.ack_ask.check_rsp_clear = o.check_rsp_clear;
+        }
         if valid(&mut i.qp_drain.spent_valid, o.spent_valid, wake, at::qp_drain) {
             i.qp_drain.spent_qp = o.spent_qp;
         }
@@ -740,9 +782,12 @@ pub(super) mod from {
         if valid(&mut i.qp_table.done_valid, o.done_valid, wake, at::qp_table) {
             i.qp_table.done_qp = o.done_qp;
         }
+        if valid(&mut i.ack_ask.left_valid, o.left_valid, wake, at::ack_ask) {
+            i.ack_ask.left_msg = o.left_msg;
+        }
+        level(&mut i.ack_ask.sent_ready, o.sent_ready, wake, at::ack_ask);
         if valid(&mut i.replay_store.final_valid, o.final_valid, wake, at::replay_store) {
-            i.replay_store.final_qp = o.final_qp;
-            i.replay_store.final_psn = o.final_psn;
+            i.replay_store.final_slot = o.final_slot;
         }
         if valid(&mut i.tlp_engine.cqe_valid, o.cqe_valid, wake, at::tlp_engine) {
             i.tlp_engine.cqe_addr = o.cqe_addr;
@@ -880,6 +925,7 @@ impl Nic {
         i.packet_build.cfg_distinct_rtx = o.cfg_distinct_rtx;
         i.waits.rsp_ready = true;
         i.retransmit.cfg_timeout = o.cfg_timeout;
+        i.ack_ask.cfg_timeout = o.cfg_timeout;
         i.retransmit.cfg_linear = o.cfg_linear;
         i.retransmit.cfg_expo = o.cfg_expo;
         i.retransmit.cfg_fixed = o.cfg_fixed;
@@ -1332,10 +1378,19 @@ impl Nic {
         if woken(*wake, at::timer_wheel) {
             b.timer_wheel.ready(&i.timer_wheel, &mut o.timer_wheel);
         }
+        if woken(*wake, at::ack_ask) {
+            b.ack_ask.ready(&i.ack_ask, &mut o.ack_ask);
+            i.ask_wheel.arm_span = o.ack_ask.arm_span;
+        }
+        ready(&mut i.ask_wheel.exp_ready, o.ack_ask.exp_ready, wake, at::ack_ask, at::ask_wheel);
+        if woken(*wake, at::ask_wheel) {
+            b.ask_wheel.ready(&i.ask_wheel, &mut o.ask_wheel);
+        }
         if woken(*wake, at::waits) {
             b.waits.ready(&i.waits, &mut o.waits);
         }
         // These go into registers only.
+        ready(&mut i.ack_ask.check_ready, o.ack_take.check_ready, wake, at::ack_take, at::ack_ask);
         ready(
             &mut i.retransmit.look_ready,
             o.replay_store.look_ready,
@@ -1559,14 +1614,6 @@ impl Nic {
             if o.replay_store.fl_re {
                 self.stir |= 1 << at::replay_store;
                 m.replay_store_fl.read(o.replay_store.fl_raddr);
-                i.replay_store.path_rdata = m.replay_store_path.rdata;
-                i.retransmit.tims_rdata = m.retransmit_tims.rdata;
-                i.retransmit.tim_rdata = m.retransmit_tim.rdata;
-                i.retransmit.at_rdata = m.retransmit_at.rdata;
-                i.timer_wheel.rec_rdata = m.timer_wheel_rec.rdata;
-                i.timer_wheel.spoke_rdata = m.timer_wheel_spoke.rdata;
-                i.waits.bits_rdata = m.waits_bits.rdata;
-                i.waits.any_rdata = m.waits_any.rdata;
                 i.replay_store.fl_rdata = m.replay_store_fl.rdata;
                 self.read |= 1 << 8;
             }
@@ -1923,12 +1970,44 @@ impl Nic {
                 m.sent_bitmap_any.write(o.sent_bitmap.any_waddr, o.sent_bitmap.any_wdata);
             }
         }
+        if woken(wake, at::ask_wheel) {
+            if o.ask_wheel.rec_re {
+                self.stir |= 1 << at::ask_wheel;
+                m.ask_wheel_rec.read(o.ask_wheel.rec_raddr);
+                i.ask_wheel.rec_rdata = m.ask_wheel_rec.rdata;
+                self.read |= 1 << 54;
+            }
+            if o.ask_wheel.rec_we {
+                self.stir |= 1 << at::ask_wheel;
+                m.ask_wheel_rec.write(o.ask_wheel.rec_waddr, o.ask_wheel.rec_wdata);
+            }
+            if o.ask_wheel.spoke_re {
+                self.stir |= 1 << at::ask_wheel;
+                m.ask_wheel_spoke.read(o.ask_wheel.spoke_raddr);
+                i.ask_wheel.spoke_rdata = m.ask_wheel_spoke.rdata;
+                self.read |= 1 << 55;
+            }
+            if o.ask_wheel.spoke_we {
+                self.stir |= 1 << at::ask_wheel;
+                m.ask_wheel_spoke.write(o.ask_wheel.spoke_waddr, o.ask_wheel.spoke_wdata);
+            }
+        }
+        if woken(wake, at::ack_ask) {
+            if o.ack_ask.node_re {
+                self.stir |= 1 << at::ack_ask;
+                m.ack_ask_node.read(o.ack_ask.node_raddr);
+                i.ack_ask.node_rdata = m.ack_ask_node.rdata;
+                self.read |= 1 << 56;
+            }
+            if o.ack_ask.node_we {
+                self.stir |= 1 << at::ack_ask;
+                m.ack_ask_node.write(o.ack_ask.node_waddr, o.ack_ask.node_wdata);
+            }
+        }
         if woken(wake, at::completion) {
             if o.completion.cmsg_re {
                 self.stir |= 1 << at::completion;
                 m.completion_cmsg.read(o.completion.cmsg_raddr);
-                i.sent_bitmap.bits_rdata = m.sent_bitmap_bits.rdata;
-                i.sent_bitmap.any_rdata = m.sent_bitmap_any.rdata;
                 i.completion.cmsg_rdata = m.completion_cmsg.rdata;
                 self.read |= 1 << 26;
             }
@@ -1971,6 +2050,19 @@ impl Nic {
         i.replay_store.map_rdata = m.replay_store_map.rdata;
         i.replay_store.rec_rdata = m.replay_store_rec.rdata;
         i.replay_store.fl_rdata = m.replay_store_fl.rdata;
+        i.replay_store.path_rdata = m.replay_store_path.rdata;
+        i.retransmit.tims_rdata = m.retransmit_tims.rdata;
+        i.retransmit.tim_rdata = m.retransmit_tim.rdata;
+        i.retransmit.at_rdata = m.retransmit_at.rdata;
+        i.timer_wheel.rec_rdata = m.timer_wheel_rec.rdata;
+        i.timer_wheel.spoke_rdata = m.timer_wheel_spoke.rdata;
+        i.waits.bits_rdata = m.waits_bits.rdata;
+        i.waits.any_rdata = m.waits_any.rdata;
+        i.sent_bitmap.bits_rdata = m.sent_bitmap_bits.rdata;
+        i.sent_bitmap.any_rdata = m.sent_bitmap_any.rdata;
+        i.ask_wheel.rec_rdata = m.ask_wheel_rec.rdata;
+        i.ask_wheel.spoke_rdata = m.ask_wheel_spoke.rdata;
+        i.ack_ask.node_rdata = m.ack_ask_node.rdata;
         i.payload_fetch.tagr_rdata = m.payload_fetch_tagr.rdata;
         i.order_fifo.ram_rdata = m.order_fifo_ram.rdata;
         i.pcie_link.buf_rdata = m.pcie_link_buf.rdata;
@@ -2002,6 +2094,7 @@ impl Nic {
     pub(super) fn connect_ports(&mut self, ports: &Inputs) {
         let (i, wake) = (&mut self.i, &mut self.wake);
         valid(&mut i.timer_wheel.tick, ports.tick, wake, at::timer_wheel);
+        valid(&mut i.ask_wheel.tick, ports.tick, wake, at::ask_wheel);
         // The count wakes nobody: it is looked at when a packet has been sent.
         i.retransmit.now = ports.now;
         if valid(&mut i.rx_fifo.in_valid, ports.rx_valid, wake, at::rx_fifo) {

@@ -11,7 +11,7 @@ use super::link;
 pub struct Scope {
     /// The default build instead of the small one.
     pub default_build: bool,
-    /// Data packets may be lost, trimmed and reordered.
+    /// Data packets may be lost, trimmed and reordered, control frames be lost.
     pub lossy: bool,
     /// Clocks after boot.
     pub clocks: u64,
@@ -127,9 +127,9 @@ fn switch(text: &mut String, rng: &mut Rng, lossy: bool) {
         format!("action = \"duplicate\"\n{control}\nby = \"0ns\"\nmost = \"300ns\""),
         "action = \"duplicate\"\nkind = \"data\"\nby = \"0ns\"\nmost = \"400ns\"".to_owned(),
     ];
-    // A lost last ACK is not asked for again (CPL-2), so what is lost is data.
     let data = "kind = [\"data\", \"retransmission\"]";
     let losing = [
+        format!("action = \"drop\"\n{control}"),
         format!("action = \"drop\"\n{data}"),
         format!("action = \"corrupt\"\n{data}"),
         "action = \"trim\"".to_owned(),
