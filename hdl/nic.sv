@@ -14,6 +14,7 @@ module nic
   import completion_pkg::*;
   import bitmap_pkg::*;
   import resend_pkg::*;
+  import path_pkg::*;
 #(
   parameter int unsigned QPS           = 256,
   parameter int unsigned PSNS          = 1024,
@@ -311,6 +312,32 @@ module nic
   logic path_select_ack_ready;
   logic path_select_ack_rsp_valid;
   logic [15:0] path_select_ack_rsp_port;
+  logic path_select_look_ready;
+  logic path_select_look_rsp_valid;
+  values_t path_select_look_rsp_bad;
+  logic [63:0] path_select_troubled;
+  logic path_select_fell_valid;
+  logic path_select_rose_valid;
+  dest_t path_select_told_dest;
+  value_t path_select_told_value;
+  logic path_select_flag_we;
+  logic [31:0] path_select_flag_waddr;
+  flags_t path_select_flag_wdata;
+  logic path_select_flag_re;
+  logic [31:0] path_select_flag_raddr;
+  logic path_select_next_we;
+  logic [31:0] path_select_next_waddr;
+  value_t path_select_next_wdata;
+  logic path_select_next_re;
+  logic [31:0] path_select_next_raddr;
+  logic path_select_prev_we;
+  logic [31:0] path_select_prev_waddr;
+  value_t path_select_prev_wdata;
+  logic path_select_prev_re;
+  logic [31:0] path_select_prev_raddr;
+  flags_t path_select_flag_rdata;
+  value_t path_select_next_rdata;
+  value_t path_select_prev_rdata;
 
   // From tx_scheduler
   logic tx_scheduler_post_ready;
@@ -1564,6 +1591,25 @@ module nic
   ) u_path_select (
       .clk_i,
       .rst_ni,
+      .skip_valid_i(ack_take_skip_valid),
+      .skip_dest_i(ack_take_skip_dest),
+      .skip_port_i(ack_take_skip_port),
+      .bad_valid_i(retransmit_bad_valid),
+      .bad_dest_i(retransmit_bad_dest),
+      .bad_port_i(retransmit_bad_port),
+      .good_valid_i(1'b0),
+      .good_dest_i('0),
+      .good_value_i('0),
+      .look_valid_i(1'b0),
+      .look_ready_o(path_select_look_ready),
+      .look_dest_i('0),
+      .look_rsp_valid_o(path_select_look_rsp_valid),
+      .look_rsp_bad_o(path_select_look_rsp_bad),
+      .troubled_o(path_select_troubled),
+      .fell_valid_o(path_select_fell_valid),
+      .rose_valid_o(path_select_rose_valid),
+      .told_dest_o(path_select_told_dest),
+      .told_value_o(path_select_told_value),
       .data_valid_i(packet_build_data_valid),
       .data_ready_o(path_select_data_ready),
       .data_dest_i(packet_build_data_dest),
@@ -1573,7 +1619,64 @@ module nic
       .ack_ready_o(path_select_ack_ready),
       .ack_dest_i(ack_build_ack_dest),
       .ack_rsp_valid_o(path_select_ack_rsp_valid),
-      .ack_rsp_port_o(path_select_ack_rsp_port)
+      .ack_rsp_port_o(path_select_ack_rsp_port),
+      .flag_we_o(path_select_flag_we),
+      .flag_waddr_o(path_select_flag_waddr),
+      .flag_wdata_o(path_select_flag_wdata),
+      .flag_re_o(path_select_flag_re),
+      .flag_raddr_o(path_select_flag_raddr),
+      .flag_rdata_i(path_select_flag_rdata),
+      .next_we_o(path_select_next_we),
+      .next_waddr_o(path_select_next_waddr),
+      .next_wdata_o(path_select_next_wdata),
+      .next_re_o(path_select_next_re),
+      .next_raddr_o(path_select_next_raddr),
+      .next_rdata_i(path_select_next_rdata),
+      .prev_we_o(path_select_prev_we),
+      .prev_waddr_o(path_select_prev_waddr),
+      .prev_wdata_o(path_select_prev_wdata),
+      .prev_re_o(path_select_prev_re),
+      .prev_raddr_o(path_select_prev_raddr),
+      .prev_rdata_i(path_select_prev_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(path_select_flag_wdata)),
+      .DEPTH(DESTS)
+  ) u_path_select_flag (
+      .clk_i,
+      .we_i(path_select_flag_we),
+      .waddr_i(path_select_flag_waddr),
+      .wdata_i(path_select_flag_wdata),
+      .re_i(path_select_flag_re),
+      .raddr_i(path_select_flag_raddr),
+      .rdata_o(path_select_flag_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(path_select_next_wdata)),
+      .DEPTH(DESTS * 128)
+  ) u_path_select_next (
+      .clk_i,
+      .we_i(path_select_next_we),
+      .waddr_i(path_select_next_waddr),
+      .wdata_i(path_select_next_wdata),
+      .re_i(path_select_next_re),
+      .raddr_i(path_select_next_raddr),
+      .rdata_o(path_select_next_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(path_select_prev_wdata)),
+      .DEPTH(DESTS * 128)
+  ) u_path_select_prev (
+      .clk_i,
+      .we_i(path_select_prev_we),
+      .waddr_i(path_select_prev_waddr),
+      .wdata_i(path_select_prev_wdata),
+      .re_i(path_select_prev_re),
+      .raddr_i(path_select_prev_raddr),
+      .rdata_o(path_select_prev_rdata)
   );
 
   tx_scheduler #(

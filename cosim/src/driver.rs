@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rtl_model::host_interface::{CQE_BYTES, CqeEntry, DOORBELL_PAGE, OP_WRITE, Wqe};
-use rtl_model::rng::Rng;
+use rtl_model::rng::{Bytes, Rng};
 use rtl_model::types::{Cqe, Qpn};
 use serde::{Deserialize, Serialize};
 
@@ -61,16 +61,10 @@ pub enum Action {
         /// The bytes.
         bytes: Vec<u8>,
     },
-    /// Map a buffer, and fill it from the message's stream where it is a source.
+    /// Map a message's two buffers.
     Map {
-        /// The host.
-        nic: usize,
-        /// The address.
-        addr: u64,
-        /// Its length.
-        len: u64,
-        /// The message whose source it is.
-        source: Option<usize>,
+        /// The message.
+        message: usize,
     },
     /// A message is through: hold the target against the source, then unmap both.
     Check {
@@ -195,8 +189,7 @@ impl Driver {
         self.sources[s.from] += room;
         self.targets[s.to] += room;
         let id = self.messages.len();
-        out.push(Action::Map { nic: s.from, addr: laddr, len: bytes, source: Some(id) });
-        out.push(Action::Map { nic: s.to, addr: raddr, len: bytes, source: None });
+        out.push(Action::Map { message: id });
         let wqe = Wqe {
             opcode: OP_WRITE,
             open: share.is_none(),
@@ -227,9 +220,9 @@ impl Driver {
         }
     }
 
-    /// The seed of a message's bytes.
-    pub fn source_rng(&self, message: usize) -> Rng {
-        Rng::new(self.seed, &format!("message {message} payload"))
+    /// A message's bytes.
+    pub fn payload(&self, message: usize) -> Bytes {
+        Rng::new(self.seed, &format!("message {message} payload")).bytes()
     }
 
     /// A message's target has been held against its source.

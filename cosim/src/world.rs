@@ -75,9 +75,6 @@ pub struct World {
     faults: Faults,
     #[serde(skip)]
     actions: Vec<Action>,
-    /// Bytes of a message, sent and received: room that is kept from one to the next.
-    #[serde(skip)]
-    room: [Vec<u8>; 2],
 }
 
 impl World {
@@ -95,7 +92,6 @@ impl World {
             driver: Driver::new(settings),
             faults: Faults::new(settings),
             actions: Vec::new(),
-            room: Default::default(),
         };
         for n in 0..world.nodes.len() {
             world.write_registers(n);
@@ -218,15 +214,11 @@ impl World {
     fn perform(&mut self, clock: u64, action: Action) {
         match action {
             Action::Post { nic, addr, bytes } => self.nodes[nic].host.post(clock, addr, &bytes),
-            Action::Map { nic, addr, len, source } => {
-                let memory = &mut self.nodes[nic].host.memory;
-                memory.map(addr, len);
-                if let Some(message) = source {
-                    let bytes = &mut self.room[0];
-                    bytes.resize(len as usize, 0);
-                    self.driver.source_rng(message).fill(bytes);
-                    memory.write(addr, bytes);
-                }
+            Action::Map { message } => {
+                let (m, bytes) = (&self.driver.messages[message], self.driver.payload(message));
+                let len = u64::from(m.bytes);
+                self.nodes[m.from].host.memory.map_source(m.laddr, len, bytes);
+                self.nodes[m.to].host.memory.map_target(m.raddr, len, bytes);
             }
             Action::Check { message } => self.check_message(message),
         }
@@ -235,13 +227,8 @@ impl World {
     /// The target must equal the source, byte for byte; then both buffers go.
     fn check_message(&mut self, id: usize) {
         let m = &self.driver.messages[id];
-        let [want, got] = &mut self.room;
-        want.resize(m.bytes as usize, 0);
-        got.resize(m.bytes as usize, 0);
         let (from, to, laddr, raddr) = (m.from, m.to, m.laddr, m.raddr);
-        self.driver.source_rng(id).fill(want);
-        self.nodes[to].host.memory.read(raddr, got);
-        self.driver.judge(id, want == got);
+        self.driver.judge(id, self.nodes[to].host.memory.arrived(raddr));
         self.nodes[from].host.memory.unmap(laddr);
         self.nodes[to].host.memory.unmap(raddr);
     }

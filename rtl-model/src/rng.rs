@@ -67,18 +67,79 @@ impl Rng {
         table[self.below(table.len() as u64) as usize]
     }
 
-    /// Fills `out` from this place of the stream, at a fraction of what `bits` costs: word n is
-    /// splitmix64's n-th number after a start drawn once. Moves the stream on by one number.
+    /// Fills `out` from this place of the stream, at a fraction of what `bits` costs. Moves the
+    /// stream on by one number.
     pub fn fill(&mut self, out: &mut [u8]) {
-        let start = self.bits();
-        let word = |n: u64| {
-            let z = start.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (z ^ z >> 31).to_le_bytes()
-        };
-        for (chunk, n) in out.chunks_mut(8).zip(1..) {
-            chunk.copy_from_slice(&word(n)[..chunk.len()]);
+        self.bytes().read(0, out);
+    }
+
+    /// Bytes without end from this place of the stream. Moves the stream on by one number.
+    pub fn bytes(&mut self) -> Bytes {
+        Bytes { start: self.bits() }
+    }
+}
+
+/// Random bytes, each a function of its place: eight of them are splitmix64's n-th number after a
+/// start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes {
+    start: u64,
+}
+
+impl Bytes {
+    /// Those from a place on.
+    pub fn read(self, place: u64, out: &mut [u8]) {
+        let skip = (place % 8) as usize;
+        let (head, rest) = out.split_at_mut(if skip == 0 { 0 } else { out.len().min(8 - skip) });
+        let first = place / 8;
+        if !head.is_empty() {
+            head.copy_from_slice(&self.word(first)[skip..skip + head.len()]);
+        }
+        for (chunk, n) in rest.chunks_mut(8).zip(first + u64::from(skip > 0)..) {
+            chunk.copy_from_slice(&self.word(n)[..chunk.len()]);
+        }
+    }
+
+    /// Whether these bytes stand at a place.
+    pub fn are(self, place: u64, bytes: &[u8]) -> bool {
+        let mut want = [0; 512];
+        bytes.chunks(want.len()).zip(0..).all(|(chunk, n)| {
+            let want = &mut want[..chunk.len()];
+            self.read(place + n * 512, want);
+            want == chunk
+        })
+    }
+
+    fn word(self, n: u64) -> [u8; 8] {
+        let z = self.start.wrapping_add((n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31).to_le_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Any piece is that of the whole.
+    #[test]
+    fn bytes_are_a_function_of_their_place() {
+        let bytes = Rng::new(7, "bytes").bytes();
+        let mut whole = [0; 700];
+        Rng::new(7, "bytes").fill(&mut whole);
+        for from in (0..40).chain(500..530) {
+            for len in (0..40).chain([510, 511, 512, 513]) {
+                let Some(want) = whole.get(from..from + len) else { continue };
+                let mut piece = vec![0; len];
+                bytes.read(from as u64, &mut piece);
+                assert_eq!(piece, want, "{len} B from {from}");
+                assert!(bytes.are(from as u64, want));
+                if let Some(last) = piece.last_mut() {
+                    *last ^= 1;
+                    assert!(!bytes.are(from as u64, &piece));
+                }
+            }
         }
     }
 }

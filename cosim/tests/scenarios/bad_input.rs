@@ -129,7 +129,7 @@ fn wrong() -> Vec<Wrong> {
     ]
 }
 
-/// BUF-1, BUF-2, ARB-2, PFC-1, BUF-6: attributes of the two buffers.
+/// BUF-1, BUF-2, ARB-2, PFC-1, BUF-6, case 19: attributes of the two buffers.
 fn wrong_buffers() -> Vec<Wrong> {
     let egress = "EgressBufferManager";
     let pools = "PoolAllocationVector";

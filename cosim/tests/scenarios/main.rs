@@ -1,11 +1,13 @@
 //! Whole scenarios: two NICs, their hosts and the wire, model and RTL.
 
 mod bad_input;
+mod buffer_cases;
 mod common;
 mod complete;
 mod ends;
 mod figures;
 mod frames;
+mod large;
 mod path;
 mod pauses;
 mod pcie;

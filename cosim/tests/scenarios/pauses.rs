@@ -130,7 +130,7 @@ fn buf_6_buf_7_pci_7_a_slow_host_shows_in_the_sacks() {
 /// PFC-1, case 15: with 2,875,816 B held a full packet draws a pause, with one byte less it does
 /// not. The host takes nothing meanwhile.
 #[test]
-fn pfc_1_the_first_pause_to_the_byte() {
+fn case_15_pfc_1_the_first_pause_to_the_byte() {
     for (last, pauses) in [(1_320, 1), (1_319, 0)] {
         let slow = "IngressBufferManager.PFCEnableVector = [1]\nPCIe.LaneCount = 1\n\
                     PCIe.LaneBps = \"1Mbps\"\nPCIe.TXDataBufferSize = \"512B\"\n";

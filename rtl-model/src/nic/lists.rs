@@ -122,9 +122,9 @@ macro_rules! memories {
             28 completion_fl "u_completion_fl" (completion::Entry) (|sizes: &Sizes| sizes.msgs as usize);
             52 sent_bitmap_bits "u_sent_bitmap_bits" (u64) (|sizes: &Sizes| (sizes.qps * sizes.psns / 64) as usize);
             53 sent_bitmap_any "u_sent_bitmap_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
-            54 ask_wheel_rec "u_ask_wheel_rec" (timer_wheel::Record) (|sizes: &Sizes| sizes.msgs as usize);
-            55 ask_wheel_spoke "u_ask_wheel_spoke" (timer_wheel::Spoke) (|sizes: &Sizes| timer_wheel::spokes(&messages(sizes)) as usize);
-            56 ack_ask_node "u_ack_ask_node" (ack_ask::Node) (|sizes: &Sizes| sizes.msgs as usize);
+            45 ask_wheel_rec "u_ask_wheel_rec" (timer_wheel::Record) (|sizes: &Sizes| sizes.msgs as usize);
+            46 ask_wheel_spoke "u_ask_wheel_spoke" (timer_wheel::Spoke) (|sizes: &Sizes| timer_wheel::spokes(&messages(sizes)) as usize);
+            47 ack_ask_node "u_ack_ask_node" (ack_ask::Node) (|sizes: &Sizes| sizes.msgs as usize);
             29 replay_store_path "u_replay_store_path" (replay_store::Path) (|sizes: &Sizes| sizes.slots as usize);
             30 retransmit_tims "u_retransmit_tims" (retransmit::Timer) (|sizes: &Sizes| sizes.slots as usize);
             31 retransmit_tim "u_retransmit_tim" (retransmit::Timer) (|sizes: &Sizes| sizes.slots as usize);
@@ -132,6 +132,9 @@ macro_rules! memories {
             33 timer_wheel_rec "u_timer_wheel_rec" (timer_wheel::Record) (|sizes: &Sizes| sizes.slots as usize);
             34 timer_wheel_spoke "u_timer_wheel_spoke" (timer_wheel::Spoke) (|sizes: &Sizes| timer_wheel::spokes(sizes) as usize);
             35 waits_bits "u_waits_bits" (u64) (|sizes: &Sizes| (sizes.qps * sizes.psns / 64) as usize);
+            54 path_select_flag "u_path_select_flag" (path_select::Flags) (|sizes: &Sizes| sizes.dests as usize);
+            55 path_select_next "u_path_select_next" (path_select::Link) (|sizes: &Sizes| sizes.dests as usize * 128);
+            56 path_select_prev "u_path_select_prev" (path_select::Link) (|sizes: &Sizes| sizes.dests as usize * 128);
             36 waits_any "u_waits_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
         }
     };
