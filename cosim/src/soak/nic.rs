@@ -81,7 +81,7 @@ pub struct Plan {
     pub clocks: u64,
     /// Clocks of each seed after boot.
     pub each: u64,
-    /// Data packets may be lost, trimmed and reordered, control frames be lost.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed, control frames be lost.
     pub lossy: bool,
     /// What runs.
     pub mode: Mode,

@@ -7,6 +7,7 @@ mod complete;
 mod ends;
 mod figures;
 mod frames;
+mod keys;
 mod large;
 mod path;
 mod pauses;
