@@ -942,9 +942,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if o.purge_ready {
                 i.purge_valid = false;
             }
-            if o.check_ready {
-                i.check_valid = false;
-            }
+            i.check_valid &= !o.check_ready;
             checks[usize::from(o.check_rsp_clear)] += u32::from(o.check_rsp_valid);
         }
         let counts = (retired, purges, lost, spent);

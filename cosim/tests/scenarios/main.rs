@@ -8,6 +8,7 @@ mod complete;
 mod ends;
 mod figures;
 mod frames;
+mod groups;
 mod keys;
 mod large;
 mod path;
