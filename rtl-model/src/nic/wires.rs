@@ -519,6 +519,7 @@ pub(super) mod from {
         let (i, o, wake) = (&mut nic.i, &nic.o.packet_parse, &mut nic.wake);
         if valid(&mut i.ingress_pool.in_valid, o.out_valid, wake, at::ingress_pool) {
             i.ingress_pool.r#in = o.out;
+            i.ingress_pool.in_cls = o.out_cls;
             i.ingress_pool.in_drop = o.out_drop;
             i.ingress_pool.in_words = o.out_words;
         }
@@ -549,15 +550,13 @@ pub(super) mod from {
             i.ctl_fifo.in_data = o.ctl;
         }
         if valid(&mut i.pause_send.arr_valid, o.arr_valid, wake, at::pause_send) {
-            i.pause_send.arr_cls = u8::from(o.arr_ctl);
+            i.pause_send.arr_cls = o.arr_cls;
             i.pause_send.arr_occ = o.arr_occ;
         }
-        let released = u8::from(o.rel0) | u8::from(o.rel1) << 1;
         // The pool wakes nobody: it is looked at when an answer comes.
-        i.ack_hold.occ = o.occ0;
-        level(&mut i.pause_send.rel_cls, released, wake, at::pause_send);
-        let held = u64::from(o.occ0) | u64::from(o.occ1) << 32;
-        level(&mut i.pause_send.occ.0[0], held, wake, at::pause_send);
+        i.ack_hold.occ = o.held(0);
+        level(&mut i.pause_send.rel_cls, o.rel_cls, wake, at::pause_send);
+        level(&mut i.pause_send.occ, o.occ, wake, at::pause_send);
     }
 
     pub fn dat_fifo(nic: &mut Nic) {
@@ -582,6 +581,7 @@ pub(super) mod from {
             i.ingress_pool.rel2_bytes = o.rel2_bytes;
         }
         if valid(&mut i.ingress_pool.relt_valid, o.relt_valid, wake, at::ingress_pool) {
+            i.ingress_pool.relt_cls = 1;
             i.ingress_pool.relt_bytes = o.relt_bytes;
         }
         if valid(&mut i.deliver_fifo.in_valid, o.deliver_valid, wake, at::deliver_fifo) {
@@ -757,6 +757,7 @@ pub(super) mod from {
             i.qp_drain.spent_qp = o.spent_qp;
         }
         if valid(&mut i.ingress_pool.relc_valid, o.relc_valid, wake, at::ingress_pool) {
+            i.ingress_pool.relc_cls = 1;
             i.ingress_pool.relc_bytes = o.relc_bytes;
         }
         level(&mut i.sent_bitmap.rsp_ready, o.map_rsp_ready, wake, at::sent_bitmap);
@@ -992,8 +993,7 @@ impl Nic {
         i.packet_parse.cfg_icrc = o.cfg_icrc;
         i.packet_parse.cfg_charge_less = o.cfg_charge_less;
         i.packet_parse.cfg_ack_extra = o.cfg_ack_extra;
-        i.ingress_pool.cfg_ingress_pool0 = o.cfg_ingress_pool.0[0] as u32;
-        i.ingress_pool.cfg_ingress_pool1 = (o.cfg_ingress_pool.0[0] >> 32) as u32;
+        i.ingress_pool.cfg_ingress_pool = o.cfg_ingress_pool;
         i.rx_track.cfg_peer_valid = o.cfg_peer_valid;
         i.rx_track.cfg_peer_ip = o.cfg_peer_ip;
         i.rx_track.cfg_range = o.cfg_range;
