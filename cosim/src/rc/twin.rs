@@ -264,7 +264,7 @@ fn places<U: Unit>(layout: &Layout, unit: &U) -> Result<Vec<Place>, CheckError> 
     let mut out = Vec::new();
     let mut seen = vec![false; layout.instances.len()];
     seen[0] = true;
-    let mut failed = unlike(&unit.ports().fields(), &layout.instances[0].outputs);
+    let mut failed = first_unlike("port", &unit.ports().fields(), &layout.instances[0].outputs);
     unit.instances(&mut |name, outputs, regs| {
         let Some(at) = layout.instances.iter().position(|i| last(&i.path) == name) else {
             failed.get_or_insert(format!("the RTL has no instance {name}"));

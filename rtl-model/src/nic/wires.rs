@@ -1149,10 +1149,10 @@ impl Nic {
         if woken(self.wake, at::payload_fetch) && o.bank_we != 0 {
             self.stir |= 1 << at::payload_fetch;
             if o.bank_we & 1 == 1 {
-                m.replay0.write(o.bank_waddr, &o.bank_wdata);
+                m.replay0.write(o.bank_waddr, o.bank_wdata);
             }
             if o.bank_we >> 1 & 1 == 1 {
-                m.replay1.write(o.bank_waddr, &o.bank_wdata);
+                m.replay1.write(o.bank_waddr, o.bank_wdata);
             }
         }
     }
@@ -1168,7 +1168,7 @@ impl Nic {
         }
         if woken(self.wake, at::ingress_pool) && o.ingress_pool.ring_we {
             self.stir |= 1 << at::ingress_pool;
-            ring.write(o.ingress_pool.ring_waddr, &o.ingress_pool.ring_wdata);
+            ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
         }
     }
 
