@@ -2,7 +2,9 @@
 //! report of what happened and what never did.
 
 pub mod draw;
+pub mod ledger;
 mod link;
+mod pools;
 pub mod watch;
 
 use std::collections::BTreeMap;
@@ -23,7 +25,8 @@ use watch::Watch;
 /// Of so many runs one is of the default build.
 const DEFAULT_EVERY: u64 = 5;
 
-/// What the report lists even if it never happened: drops (RX-1, RX-2 …), refusals, deeds.
+/// What the report lists even if it never happened, beside what the pools' books do: drops (RX-1,
+/// RX-2 …), refusals, deeds.
 const DROPS: [&str; 15] = [
     "Short",
     "Fcs",
@@ -170,6 +173,7 @@ fn listed() -> BTreeMap<String, u64> {
         .chain(rest)
         .chain(links)
         .chain(bad)
+        .chain(ledger::NAMES.map(str::to_owned))
         .map(|name| (name, 0))
         .collect()
 }
@@ -193,6 +197,9 @@ fn one(
         add(happened, counts);
     }
     *happened.entry("PSN wrap".into()).or_default() += watch.psn_wraps;
+    for (name, n) in watch.books.iter().flat_map(|book| &book.seen) {
+        *happened.entry((*name).into()).or_default() += n;
+    }
     run.world.nodes.iter().for_each(|node| pcie(happened, node));
     let (mut passed, mut outcome) = match &run.outcome {
         ended @ (Outcome::Finished | Outcome::Limit(_)) => (true, ended.word().to_owned()),

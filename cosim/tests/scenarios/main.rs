@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod buffer_cases;
+mod buffer_figures;
 mod common;
 mod ends;
 mod figures;
