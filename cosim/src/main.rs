@@ -300,7 +300,7 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
         let program = mutants::benches(&root).map_err(failed)?;
         let hdl = RtlChoice::default().hdl;
         mutants::run_all(&faults, &hdl, &program, args.jobs as usize, |n| {
-            bar.set_position(n as u64)
+            bar.set_position(n as u64);
         })
     };
     bar.finish_and_clear();
