@@ -46,7 +46,7 @@ const DROPS: [&str; 15] = [
 ];
 const REFUSALS: [&str; 9] =
     ["Size", "Opcode", "Reserved", "Peer", "Length", "Qp", "QpFull", "MsgFull", "QpError"];
-const DEEDS: [&str; 10] = [
+const DEEDS: [&str; 14] = [
     "mark data",
     "mark ACK",
     "mark SACK",
@@ -57,6 +57,10 @@ const DEEDS: [&str; 10] = [
     "duplicate SACK",
     "pause pause",
     "drop data",
+    "drop ACK",
+    "drop SACK",
+    "drop NACK",
+    "drop retransmission",
 ];
 
 /// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags, wrong answers.
@@ -80,7 +84,7 @@ pub struct Plan {
     pub clocks: u64,
     /// Clocks of each seed after boot.
     pub each: u64,
-    /// Data may be lost, corrupted, trimmed, reordered and delayed.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed, control frames be lost.
     pub lossy: bool,
     /// What runs.
     pub mode: Mode,
@@ -164,7 +168,8 @@ fn listed() -> BTreeMap<String, u64> {
     let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
     let links = PCIE.map(str::to_owned);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
-    let causes = ["Gap", "Trimmed", "LastHop", "Range", "Timeout"].map(|c| format!("again {c}"));
+    let causes =
+        ["Gap", "Trimmed", "LastHop", "Range", "Timeout", "Cover"].map(|c| format!("again {c}"));
     let rest = ["replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
     let rest = rest.map(str::to_owned).into_iter().chain(causes);
     drops

@@ -11,7 +11,7 @@ use super::{link, pools};
 pub struct Scope {
     /// The default build instead of the small one.
     pub default_build: bool,
-    /// Data may be lost, corrupted, trimmed, reordered and delayed.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed, control frames be lost.
     pub lossy: bool,
     /// Clocks after boot.
     pub clocks: u64,
@@ -131,9 +131,9 @@ fn switch(text: &mut String, rng: &mut Rng, lossy: bool) {
         format!("action = \"duplicate\"\n{control}\nby = \"0ns\"\nmost = \"300ns\""),
         "action = \"duplicate\"\nkind = \"data\"\nby = \"0ns\"\nmost = \"400ns\"".to_owned(),
     ];
-    // A lost last ACK is not asked for again (CPL-2), so what is lost is data.
     let data = "kind = [\"data\", \"retransmission\"]";
     let losing = [
+        format!("action = \"drop\"\n{control}"),
         format!("action = \"drop\"\n{data}"),
         format!("action = \"corrupt\"\n{data}"),
         "action = \"trim\"".to_owned(),
