@@ -21,6 +21,7 @@ mod receive;
 mod records;
 mod recover;
 mod resend;
+mod resets;
 mod shapes;
 mod soak;
 mod switch;
