@@ -15,6 +15,7 @@ mod msn_respond;
 mod mutants;
 mod packet_build;
 mod packet_parse;
+mod path_probe;
 mod path_select;
 mod pause_hold;
 mod pause_send;

@@ -205,6 +205,8 @@ struct Case {
     posts: u64,
     /// Chance of a loss, in percent.
     losses: u64,
+    /// Chance of a probe, in percent.
+    probes: u64,
 }
 
 impl Case {
@@ -221,6 +223,7 @@ impl Case {
         pace: 10,
         posts: 5,
         losses: 0,
+        probes: 0,
     };
 
     /// Message lengths at the borders of SEG-1.
@@ -247,6 +250,8 @@ struct Bench {
     dut: Dut,
     case: Case,
     rng: Rng,
+    /// For probes.
+    rooms: Rng,
     i: Inputs,
     reference: Reference,
     sizes: Sizes,
@@ -271,6 +276,8 @@ struct Bench {
     expected_end: Option<bool>,
     /// What its turn must reserve in this clock.
     expected_resv: Option<u16>,
+    /// What a probe is answered in this clock.
+    expected_room: Option<bool>,
     few_slots: bool,
     rings: Vec<u64>,
     half_due: Vec<u64>,
@@ -305,6 +312,8 @@ struct Seen {
     resends_shut: u64,
     resends_stopped: u64,
     slotless: u64,
+    rooms: u64,
+    roomless: u64,
 }
 
 impl Bench {
@@ -313,6 +322,7 @@ impl Bench {
             dut: Dut::new(&sizes, seed),
             case,
             rng: Rng::new(seed, "tx_scheduler"),
+            rooms: Rng::new(seed, "rooms"),
             i: Inputs::default(),
             reference: Reference::default(),
             sizes,
@@ -331,6 +341,7 @@ impl Bench {
             offered: false,
             expected_end: None,
             expected_resv: None,
+            expected_room: None,
             few_slots: false,
             rings: Vec::new(),
             half_due: Vec::new(),
@@ -378,7 +389,7 @@ impl Bench {
         self.msn.clear();
         self.unacked.clear();
         (self.asking, self.offered, self.expected_end) = (None, false, None);
-        self.expected_resv = None;
+        (self.expected_resv, self.expected_room) = (None, None);
         self.few_slots = false;
         self.rings.clear();
         self.half_due.clear();
@@ -609,6 +620,28 @@ impl Bench {
     }
 
     /// Releases, returns and levels of this clock.
+    /// PTH-2: a probe wants room, more than there is at times.
+    fn offer_room(&mut self) {
+        if !self.i.room_valid && self.rooms.percent(self.case.probes) {
+            let left = self.i.egress_free.min(8_000) as u16;
+            self.i.room_valid = true;
+            self.i.room_bytes = self.rooms.pick(&[74, 78, 74, left, left + 1]);
+        }
+    }
+
+    /// What a probe is told, two clocks after it was taken up.
+    fn answer_room(&mut self, o: &Outputs, now: u64) {
+        let got = o.room_rsp_valid.then_some(o.room_rsp_ok);
+        assert_eq!(got, self.expected_room.take(), "clock {now}: room for a probe");
+        if o.room_ready {
+            let fits = self.i.egress_free >= u32::from(self.i.room_bytes);
+            self.expected_room = Some(fits);
+            self.expected_resv = fits.then_some(self.i.room_bytes);
+            self.seen.rooms += u64::from(fits);
+            self.seen.roomless += u64::from(!fits);
+        }
+    }
+
     fn drive(&mut self, all: bool) {
         let now = self.dut.pair.clocks();
         self.i.half_valid = false;
@@ -674,6 +707,7 @@ impl Bench {
         assert_eq!(o.end_valid.then_some(o.end_take), self.expected_end.take(), "clock {now}");
         if o.resv_valid {
             self.occupied += u32::from(o.resv_bytes);
+            assert!(self.occupied <= self.case.pool, "clock {now}: more than the pool");
             self.frames.push_back(u32::from(o.resv_bytes));
         }
         if o.seg_valid && self.i.seg_ready {
@@ -685,6 +719,7 @@ impl Bench {
         if o.sent_valid && self.i.sent_ready {
             assert_eq!(self.ends.pop_front(), Some((o.sent_qp, o.sent_msg, o.sent_psn)));
         }
+        self.answer_room(&o, now);
         self.asked_for(&o, now, all);
         self.stalls(&o);
         let regs = self.dut.pair.regs();
@@ -744,6 +779,7 @@ impl Bench {
             && !self.i.drop_valid
             && !self.i.post_valid
             && !self.i.wait_valid
+            && !self.i.room_valid
             && self.reference.list.is_empty();
         if quiet || ends == Some(Turn::Stop) {
             self.passing = false;
@@ -762,6 +798,9 @@ impl Bench {
         }
         if o.wait_ready {
             self.i.wait_valid = false;
+        }
+        if o.room_ready {
+            self.i.room_valid = false;
         }
         Ok(())
     }
@@ -899,6 +938,7 @@ impl Bench {
             self.offer_ack(false);
             self.offer_drop();
             self.offer_wait();
+            self.offer_room();
             self.clock(false)?;
         }
         Ok(())
@@ -915,7 +955,8 @@ impl Bench {
                 && !(self.i.post_valid
                     || self.i.ack_valid
                     || self.i.drop_valid
-                    || self.i.wait_valid)
+                    || self.i.wait_valid
+                    || self.i.room_valid)
                 && !(self.dut.pair.regs().passing);
             if idle && clock > 50 {
                 assert_eq!(self.dut.pair.regs().count, 0);
@@ -1080,6 +1121,15 @@ fn the_pool_stops_the_pass() -> Result<(), Mismatch> {
         assert!(seen.exact_fit > 0 || pool % 4174 != 0, "pool {pool}: {seen:?}");
     }
     assert!(bells > 20 && again_stopped > 0, "{bells} {again_stopped}");
+    // PTH-2: probes take of the same pool, to its last byte.
+    let (mut rooms, mut roomless) = (0, 0);
+    for (seed, pool) in [(45, 4174), (46, 3 * 4174 + 73), (47, 9_000)] {
+        let case = Case { pool, posts: 30, pace: 3, losses: 10, probes: 5, ..Case::PLAIN };
+        let seen = play(case, Sizes::SMALL, seed, 5_000)?;
+        rooms += seen.rooms;
+        roomless += seen.roomless;
+    }
+    assert!(rooms > 50 && roomless > 50, "{rooms} {roomless}");
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod path;
 mod pauses;
 mod pcie;
 mod pcie_cases;
+mod probes;
 mod rc;
 mod readme;
 mod receive;

@@ -142,6 +142,15 @@ pub(super) mod from {
         }
         level(&mut i.payload_fetch.dead, o.dead, wake, at::payload_fetch);
         level(&mut i.retransmit.error, o.dead, wake, at::retransmit);
+        // QPs in error are looked at when a probe is due.
+        i.path_probe.dead = o.dead;
+        if valid(&mut i.path_probe.created_valid, o.created_valid, wake, at::path_probe) {
+            i.path_probe.created_qpn = o.created_qpn;
+            i.path_probe.created_dest = o.created_dest;
+        }
+        if valid(&mut i.path_probe.closed_valid, o.closed_valid, wake, at::path_probe) {
+            i.path_probe.closed_qpn = o.closed_qpn;
+        }
         if valid(&mut i.window.open_valid, o.open_valid, wake, at::window) {
             i.window.open_group = o.open_group;
         }
@@ -207,6 +216,34 @@ pub(super) mod from {
         if valid(&mut i.ack_build.ack_rsp_valid, o.ack_rsp_valid, wake, at::ack_build) {
             i.ack_build.ack_rsp_port = o.ack_rsp_port;
         }
+        level(&mut i.path_probe.troubled, o.troubled, wake, at::path_probe);
+        valid(&mut i.path_probe.fell_valid, o.fell_valid, wake, at::path_probe);
+        valid(&mut i.path_probe.rose_valid, o.rose_valid, wake, at::path_probe);
+        if o.fell_valid || o.rose_valid {
+            i.path_probe.told_dest = o.told_dest;
+            i.path_probe.told_value = o.told_value;
+        }
+        if valid(&mut i.path_probe.look_rsp_valid, o.look_rsp_valid, wake, at::path_probe) {
+            i.path_probe.look_rsp_bad = o.look_rsp_bad;
+        }
+    }
+
+    pub fn path_probe(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.path_probe, &mut nic.wake);
+        if valid(&mut i.path_select.look_valid, o.look_valid, wake, at::path_select) {
+            i.path_select.look_dest = o.look_dest;
+        }
+        if valid(&mut i.path_select.good_valid, o.good_valid, wake, at::path_select) {
+            i.path_select.good_dest = o.good_dest;
+            i.path_select.good_value = o.good_value;
+        }
+        valid(&mut i.tx_scheduler.room_valid, o.room_valid, wake, at::tx_scheduler);
+        if valid(&mut i.packet_build.probe_valid, o.probe_valid, wake, at::packet_build) {
+            i.packet_build.probe_qp = o.probe_qp;
+            i.packet_build.probe_dest = o.probe_dest;
+            i.packet_build.probe_value = o.probe_value;
+            i.packet_build.probe_id = o.probe_id;
+        }
     }
 
     pub fn tx_scheduler(nic: &mut Nic) {
@@ -235,6 +272,9 @@ pub(super) mod from {
         }
         if valid(&mut i.egress_arbiter.resv_valid, o.resv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.resv_bytes = o.resv_bytes;
+        }
+        if valid(&mut i.path_probe.room_rsp_valid, o.room_rsp_valid, wake, at::path_probe) {
+            i.path_probe.room_rsp_ok = o.room_rsp_ok;
         }
     }
 
@@ -322,6 +362,11 @@ pub(super) mod from {
         let (i, o, wake) = (&mut nic.i, &nic.o.timer_wheel, &mut nic.wake);
         // The count wakes nobody: it is looked at when a packet has been sent.
         i.retransmit.ticks = o.now;
+        // Nor does it wake path_probe, unless a value may be due.
+        if i.path_probe.ticks != o.now && i.path_probe.troubled != 0 {
+            *wake |= 1 << at::path_probe;
+        }
+        i.path_probe.ticks = o.now;
         if valid(&mut i.retransmit.exp_valid, o.exp_valid, wake, at::retransmit) {
             i.retransmit.exp_slot = o.exp_slot;
             i.retransmit.exp_gen = o.exp_gen;
@@ -441,6 +486,10 @@ pub(super) mod from {
         if valid(&mut i.dat_queue.in_valid, o.frame_valid, wake, at::dat_queue) {
             i.dat_queue.in_data = o.frame;
         }
+        // What is being built is looked at when a frame names its QP.
+        i.ack_take.building_valid = o.building_valid;
+        i.ack_take.building_qp = o.building_qp;
+        i.ack_take.building_psn = o.building_psn;
     }
 
     pub fn dat_queue(nic: &mut Nic) {
@@ -472,6 +521,14 @@ pub(super) mod from {
         }
         if valid(&mut i.port_tx.end_valid, o.end_valid, wake, at::port_tx) {
             i.port_tx.end_back = o.end_back;
+        }
+        if valid(&mut i.path_probe.tx_valid, o.tx_valid, wake, at::path_probe) {
+            i.path_probe.tx_cls = o.tx_cls;
+            i.path_probe.tx = o.tx;
+        }
+        if valid(&mut i.path_probe.end_valid, o.end_valid, wake, at::path_probe) {
+            i.path_probe.end_cls = o.end_cls;
+            i.path_probe.end_data = o.end_data;
         }
         level(&mut i.ack_build.ctl_free, o.ctl_free, wake, at::ack_build);
     }
@@ -738,6 +795,12 @@ pub(super) mod from {
             i.path_select.skip_dest = o.skip_dest;
             i.path_select.skip_port = o.skip_port;
         }
+        if valid(&mut i.path_probe.probed_valid, o.probed_valid, wake, at::path_probe) {
+            i.path_probe.probed_dest = o.skip_dest;
+            i.path_probe.probed_port = o.skip_port;
+            i.path_probe.probed_id = o.probed_id;
+            i.path_probe.probed_good = o.probed_good;
+        }
     }
 
     pub fn completion(nic: &mut Nic) {
@@ -888,6 +951,9 @@ impl Nic {
         i.packet_build.cfg_distinct_rtx = o.cfg_distinct_rtx;
         i.waits.rsp_ready = true;
         i.retransmit.cfg_timeout = o.cfg_timeout;
+        i.path_probe.cfg_timeout = o.cfg_timeout;
+        i.path_probe.cfg_icrc = o.cfg_icrc;
+        i.packet_build.cfg_icrc = o.cfg_icrc;
         i.retransmit.cfg_linear = o.cfg_linear;
         i.retransmit.cfg_expo = o.cfg_expo;
         i.retransmit.cfg_fixed = o.cfg_fixed;
@@ -1361,6 +1427,31 @@ impl Nic {
             at::retransmit,
         );
         ready(
+            &mut i.path_probe.look_ready,
+            o.path_select.look_ready,
+            wake,
+            at::path_select,
+            at::path_probe,
+        );
+        ready(
+            &mut i.path_probe.room_ready,
+            o.tx_scheduler.room_ready,
+            wake,
+            at::tx_scheduler,
+            at::path_probe,
+        );
+        ready(
+            &mut i.path_probe.probe_ready,
+            o.packet_build.probe_ready,
+            wake,
+            at::packet_build,
+            at::path_probe,
+        );
+        if woken(*wake, at::path_probe) {
+            b.path_probe.ready(&i.path_probe, &mut o.path_probe);
+            i.tx_scheduler.room_bytes = o.path_probe.room_bytes;
+        }
+        ready(
             &mut i.retransmit.again_ready,
             o.packet_build.again_ready,
             wake,
@@ -1531,6 +1622,28 @@ impl Nic {
             if o.path_select.prev_we {
                 self.stir |= 1 << at::path_select;
                 m.path_select_prev.write(o.path_select.prev_waddr, o.path_select.prev_wdata);
+            }
+        }
+        if woken(wake, at::path_probe) {
+            if o.path_probe.due_re {
+                self.stir |= 1 << at::path_probe;
+                m.path_probe_due.read(o.path_probe.due_raddr);
+                i.path_probe.due_rdata = m.path_probe_due.rdata;
+                self.read |= 1 << 57;
+            }
+            if o.path_probe.due_we {
+                self.stir |= 1 << at::path_probe;
+                m.path_probe_due.write(o.path_probe.due_waddr, o.path_probe.due_wdata);
+            }
+            if o.path_probe.at_re {
+                self.stir |= 1 << at::path_probe;
+                m.path_probe_at.read(o.path_probe.at_raddr);
+                i.path_probe.at_rdata = m.path_probe_at.rdata;
+                self.read |= 1 << 58;
+            }
+            if o.path_probe.at_we {
+                self.stir |= 1 << at::path_probe;
+                m.path_probe_at.write(o.path_probe.at_waddr, o.path_probe.at_wdata);
             }
         }
         if woken(wake, at::tx_scheduler) {
@@ -2016,6 +2129,8 @@ impl Nic {
         i.path_select.flag_rdata = m.path_select_flag.rdata;
         i.path_select.next_rdata = m.path_select_next.rdata;
         i.path_select.prev_rdata = m.path_select_prev.rdata;
+        i.path_probe.due_rdata = m.path_probe_due.rdata;
+        i.path_probe.at_rdata = m.path_probe_at.rdata;
         i.pcie_link.buf_rdata = m.pcie_link_buf.rdata;
         i.pcie_reads.ram_rdata = m.pcie_reads_ram.rdata;
         i.pcie_writes.ram_rdata = m.pcie_writes_ram.rdata;
@@ -2047,6 +2162,7 @@ impl Nic {
         valid(&mut i.timer_wheel.tick, ports.tick, wake, at::timer_wheel);
         // The count wakes nobody: it is looked at when a packet has been sent.
         i.retransmit.now = ports.now;
+        i.path_probe.now = ports.now;
         if valid(&mut i.rx_fifo.in_valid, ports.rx_valid, wake, at::rx_fifo) {
             i.rx_fifo.in_data = ports.rx;
         }
