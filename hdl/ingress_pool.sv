@@ -2,9 +2,9 @@
 //
 // Twin of rtl-model/src/ingress_pool.rs. A verdict of clock n leaves on its stream in n + 1; a word
 // of clock n is on the ring's write port in n + 1. Throughput 1 word and 1 verdict per clock.
-// BUF-1: pools of classes 0 (data) and 1 (control, trimmed). BUF-4, RX-2: charged on arrival or
-// dropped (Pool), released by whoever is done with it. PKT-4: trimmed is charged to control, probes
-// to data.
+// BUF-1: a pool for each of eight classes, its size a register; one without an entry has no room.
+// BUF-4, RX-2: charged on arrival to the class that packet_parse gives it (PKT-4) or dropped
+// (Pool), released by whoever is done with it.
 //
 // A frame's words lie in the ring from `base` on; they count once its verdict takes them, else the
 // next frame overwrites them. A verdict comes before the next frame's first word, or with it.
@@ -34,6 +34,7 @@ module ingress_pool
   // Verdicts, from packet_parse
   input logic          in_valid_i,
   input parsed_t       in_i,
+  input logic    [2:0] in_cls_i,
   input drop_e         in_drop_i,
   input logic    [7:0] in_words_i,
 
@@ -52,37 +53,39 @@ module ingress_pool
   input  logic    ctl_ready_i,
   output parsed_t ctl_o,
 
-  // Releases: class 0 from payload_write and rx_track, class 1 from rx_track and ack_take
-  input logic rel_valid_i,
-  input len_t rel_bytes_i,
-  input logic rel2_valid_i,
-  input len_t rel2_bytes_i,
-  input logic relt_valid_i,
-  input len_t relt_bytes_i,
-  input logic relc_valid_i,
-  input len_t relc_bytes_i,
+  // Releases: of data from payload_write and rx_track, of trimmed packets from rx_track, of control
+  // frames from ack_take
+  input logic       rel_valid_i,
+  input logic [2:0] rel_cls_i,
+  input len_t       rel_bytes_i,
+  input logic       rel2_valid_i,
+  input logic [2:0] rel2_cls_i,
+  input len_t       rel2_bytes_i,
+  input logic       relt_valid_i,
+  input logic [2:0] relt_cls_i,
+  input len_t       relt_bytes_i,
+  input logic       relc_valid_i,
+  input logic [2:0] relc_cls_i,
+  input len_t       relc_bytes_i,
 
   // Words read, from payload_write
   input logic       free_valid_i,
   input logic [7:0] free_words_i,
 
   // Pool sizes, from csr
-  input bytes_t cfg_ingress_pool0_i,
-  input bytes_t cfg_ingress_pool1_i,
+  input logic [255:0] cfg_ingress_pool_i,
 
   // Drops, to counters
   output logic  drop_valid_o,
   output drop_e drop_reason_o,
 
   // Occupancy; what arrived in the clock before, with what its class then held, taken or not, and
-  // whether something of a class was released: to pause_send
-  output bytes_t occ0_o,
-  output bytes_t occ1_o,
-  output logic   arr_valid_o,
-  output logic   arr_ctl_o,
-  output bytes_t arr_occ_o,
-  output logic   rel0_o,
-  output logic   rel1_o
+  // the classes of which something was released: to pause_send
+  output logic   [255:0] occ_o,
+  output logic           arr_valid_o,
+  output logic   [  2:0] arr_cls_o,
+  output bytes_t         arr_occ_o,
+  output logic   [  7:0] rel_cls_o
 );
 
   localparam int unsigned FRAME_WORDS = 128;  // 8,192 B
@@ -97,8 +100,7 @@ module ingress_pool
     logic [15:0] base;         // first word after the last frame taken
     logic [16:0] held;         // words taken and not yet free
     logic [7:0]  count;        // words so far of the frame that is coming in
-    bytes_t      occ0;
-    bytes_t      occ1;
+    bytes_t      occ[8];       // held of each pool
     logic        ring_we;
     logic [15:0] ring_waddr;
     word_t       ring_wdata;
@@ -109,18 +111,16 @@ module ingress_pool
     logic        drop_valid;
     drop_e       drop_reason;
     logic        arr_valid;
-    logic        arr_ctl;
+    logic [2:0]  arr_cls;
     bytes_t      arr_occ;
-    logic        rel0;
-    logic        rel1;
+    logic [7:0]  rel_cls;
   } regs_t;
 
   localparam regs_t RESET = '{
       base: '0,
       held: '0,
       count: '0,
-      occ0: '0,
-      occ1: '0,
+      occ: '{default: '0},
       ring_we: 1'b0,
       ring_waddr: '0,
       ring_wdata: '0,
@@ -131,10 +131,9 @@ module ingress_pool
       drop_valid: 1'b0,
       drop_reason: DropNone,
       arr_valid: 1'b0,
-      arr_ctl: 1'b0,
+      arr_cls: '0,
       arr_occ: '0,
-      rel0: 1'b0,
-      rel1: 1'b0
+      rel_cls: '0
   };
 
   regs_t regs_d;
@@ -161,35 +160,35 @@ module ingress_pool
   assign ctl_o         = regs_q.ctl;
   assign drop_valid_o  = regs_q.drop_valid;
   assign drop_reason_o = regs_q.drop_reason;
-  assign occ0_o        = regs_q.occ0;
-  assign occ1_o        = regs_q.occ1;
   assign arr_valid_o   = regs_q.arr_valid;
-  assign arr_ctl_o     = regs_q.arr_ctl;
+  assign arr_cls_o     = regs_q.arr_cls;
   assign arr_occ_o     = regs_q.arr_occ;
-  assign rel0_o        = regs_q.rel0;
-  assign rel1_o        = regs_q.rel1;
+  assign rel_cls_o     = regs_q.rel_cls;
+
+  for (genvar c = 0; c < 8; c++) begin : gen_occ
+    assign occ_o[32*c+:32] = regs_q.occ[c];
+  end
 
   ////////////////
   // Next state //
   ////////////////
 
-  logic is_data;  // with words
-  logic in_0;  // in class 0
-  logic to_dat;
-  logic stream_room;
-  logic pool_room;
-  logic ring_room;
-  logic take;
+  logic        is_data;  // with words
+  logic        to_dat;
+  logic [32:0] held;  // of the frame's class, with it
+  logic        stream_room;
+  logic        pool_room;
+  logic        ring_room;
+  logic        take;
 
   assign is_data = in_i.kind == KindData;
-  assign in_0 = is_data || in_i.kind == KindProbe;
-  assign to_dat = in_0 || in_i.kind == KindTrimmed;
+  assign to_dat = is_data || in_i.kind == KindTrimmed || in_i.kind == KindProbe;
   assign stream_room = to_dat ? !regs_q.dat_valid || dat_ready_i : !regs_q.ctl_valid || ctl_ready_i;
-  assign pool_room   = in_0 ? 33'(regs_q.occ0) + 33'(in_i.charge) <= 33'(cfg_ingress_pool0_i)
-                               : 33'(regs_q.occ1) + 33'(in_i.charge) <= 33'(cfg_ingress_pool1_i);
+  assign held = 33'(regs_q.occ[in_cls_i]) + 33'(in_i.charge);
+  assign pool_room = held <= 33'(cfg_ingress_pool_i[{in_cls_i, 5'd0}+:32]);
   assign ring_room = 32'(regs_q.held) + 32'(in_words_i) + MARGIN_WORDS <= INGRESS_WORDS;
-  assign take        = in_valid_i && in_drop_i == DropNone && stream_room && pool_room &&
-                       (ring_room || !is_data);
+  assign take = in_valid_i && in_drop_i == DropNone && stream_room && pool_room &&
+      (ring_room || !is_data);
 
   logic [ 7:0] taken_words;  // this clock's verdict moves `base` by these
   logic [15:0] base;
@@ -199,27 +198,26 @@ module ingress_pool
   assign base        = (regs_q.base + 16'(taken_words)) & WRAP;
   assign count       = in_valid_i ? '0 : regs_q.count;
 
-  len_t charge0;
-  len_t charge1;
-  assign charge0 = take && in_0 ? in_i.charge : '0;
-  assign charge1 = take && !in_0 ? in_i.charge : '0;
+  bytes_t       charge     [8];  // of this clock's frame
+  bytes_t       gone       [8];  // released in this clock
+  logic   [7:0] free_words;
 
-  len_t gone0;  // of rel, in the same clock as the other three
-  len_t gone0_2;
-  len_t gone1_t;
-  len_t gone1_c;
-  logic [7:0] free_words;
-  assign gone0      = rel_valid_i ? rel_bytes_i : '0;
-  assign gone0_2    = rel2_valid_i ? rel2_bytes_i : '0;
-  assign gone1_t    = relt_valid_i ? relt_bytes_i : '0;
-  assign gone1_c    = relc_valid_i ? relc_bytes_i : '0;
   assign free_words = free_valid_i ? free_words_i : '0;
+
+  for (genvar c = 0; c < 8; c++) begin : gen_class
+    assign charge[c] = take && in_cls_i == 3'(c) ? bytes_t'(in_i.charge) : '0;
+    assign gone[c] = (rel_valid_i && rel_cls_i == 3'(c) ? bytes_t'(rel_bytes_i) : '0)
+        + (rel2_valid_i && rel2_cls_i == 3'(c) ? bytes_t'(rel2_bytes_i) : '0)
+        + (relt_valid_i && relt_cls_i == 3'(c) ? bytes_t'(relt_bytes_i) : '0)
+        + (relc_valid_i && relc_cls_i == 3'(c) ? bytes_t'(relc_bytes_i) : '0);
+  end
 
   always_comb begin
     regs_d = regs_q;
 
-    regs_d.occ0 = regs_q.occ0 + bytes_t'(charge0) - bytes_t'(gone0) - bytes_t'(gone0_2);
-    regs_d.occ1 = regs_q.occ1 + bytes_t'(charge1) - bytes_t'(gone1_t) - bytes_t'(gone1_c);
+    for (int unsigned c = 0; c < 8; c++) begin
+      regs_d.occ[c] = regs_q.occ[c] + charge[c] - gone[c];
+    end
     regs_d.base = base;
     regs_d.held = regs_q.held + 17'(taken_words) - 17'(free_words);
 
@@ -256,11 +254,22 @@ module ingress_pool
     // For pause_send.
     regs_d.arr_valid = in_valid_i && in_drop_i == DropNone;
     if (regs_d.arr_valid) begin
-      regs_d.arr_ctl = !in_0;
-      regs_d.arr_occ = (in_0 ? regs_q.occ0 : regs_q.occ1) + bytes_t'(in_i.charge);
+      regs_d.arr_cls = in_cls_i;
+      regs_d.arr_occ = held[31:0];
     end
-    regs_d.rel0 = rel_valid_i || rel2_valid_i;
-    regs_d.rel1 = relt_valid_i || relc_valid_i;
+    regs_d.rel_cls = '0;
+    if (rel_valid_i) begin
+      regs_d.rel_cls[rel_cls_i] = 1'b1;
+    end
+    if (rel2_valid_i) begin
+      regs_d.rel_cls[rel2_cls_i] = 1'b1;
+    end
+    if (relt_valid_i) begin
+      regs_d.rel_cls[relt_cls_i] = 1'b1;
+    end
+    if (relc_valid_i) begin
+      regs_d.rel_cls[relc_cls_i] = 1'b1;
+    end
   end
 
   //////////////
@@ -274,9 +283,12 @@ module ingress_pool
   // The next frame's words have their room.
   `ASSERT(Margin_A, 32'(regs_q.held) + MARGIN_WORDS <= INGRESS_WORDS)
 
-  // No more is released than is held.
-  `ASSERT(Release0_A, bytes_t'(gone0) + bytes_t'(gone0_2) <= regs_q.occ0 + bytes_t'(charge0))
-  `ASSERT(Release1_A, bytes_t'(gone1_t) + bytes_t'(gone1_c) <= regs_q.occ1 + bytes_t'(charge1))
+  for (genvar c = 0; c < 8; c++) begin : gen_pool
+    // No more is released than is held.
+    `ASSERT(Release_A, gone[c] <= regs_q.occ[c] + charge[c])
+    // Nothing is charged beyond the pool (BUF-1).
+    `ASSERT(Fits_A, charge[c] != '0 |-> regs_q.occ[c] + charge[c] <= cfg_ingress_pool_i[32*c+:32])
+  end
   `ASSERT(Free_A, 17'(free_words) <= regs_q.held + 17'(taken_words))
 
   // A verdict names the words that came.

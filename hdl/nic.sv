@@ -795,6 +795,7 @@ module nic
   // From packet_parse
   logic packet_parse_out_valid;
   parsed_t packet_parse_out;
+  logic [2:0] packet_parse_out_cls;
   drop_e packet_parse_out_drop;
   logic [7:0] packet_parse_out_words;
   logic packet_parse_pfc_valid;
@@ -814,13 +815,11 @@ module nic
   parsed_t ingress_pool_ctl;
   logic ingress_pool_drop_valid;
   drop_e ingress_pool_drop_reason;
-  bytes_t ingress_pool_occ0;
-  bytes_t ingress_pool_occ1;
+  logic [255:0] ingress_pool_occ;
   logic ingress_pool_arr_valid;
-  logic ingress_pool_arr_ctl;
+  logic [2:0] ingress_pool_arr_cls;
   bytes_t ingress_pool_arr_occ;
-  logic ingress_pool_rel0;
-  logic ingress_pool_rel1;
+  logic [7:0] ingress_pool_rel_cls;
   word_t ingress_ring_rdata;
 
   // From pause_send
@@ -2885,6 +2884,7 @@ module nic
       .cfg_icrc_i(csr_cfg_icrc),
       .out_valid_o(packet_parse_out_valid),
       .out_o(packet_parse_out),
+      .out_cls_o(packet_parse_out_cls),
       .out_drop_o(packet_parse_out_drop),
       .out_words_o(packet_parse_out_words),
       .pfc_valid_o(packet_parse_pfc_valid),
@@ -2912,6 +2912,7 @@ module nic
       .word_data_i(port_rx_word_data),
       .in_valid_i(packet_parse_out_valid),
       .in_i(packet_parse_out),
+      .in_cls_i(packet_parse_out_cls),
       .in_drop_i(packet_parse_out_drop),
       .in_words_i(packet_parse_out_words),
       .ring_we_o(ingress_pool_ring_we),
@@ -2924,36 +2925,37 @@ module nic
       .ctl_ready_i(ctl_fifo_in_ready),
       .ctl_o(ingress_pool_ctl),
       .rel_valid_i(payload_write_rel_valid),
+      .rel_cls_i(3'd0),
       .rel_bytes_i(payload_write_rel_bytes),
       .rel2_valid_i(rx_track_rel2_valid),
+      .rel2_cls_i(3'd0),
       .rel2_bytes_i(rx_track_rel2_bytes),
       .relt_valid_i(rx_track_relt_valid),
+      .relt_cls_i(3'd1),
       .relt_bytes_i(rx_track_relt_bytes),
       .relc_valid_i(ack_take_relc_valid),
+      .relc_cls_i(3'd1),
       .relc_bytes_i(ack_take_relc_bytes),
       .free_valid_i(payload_write_free_valid),
       .free_words_i(payload_write_free_words),
-      .cfg_ingress_pool0_i(csr_cfg_ingress_pool[31:0]),
-      .cfg_ingress_pool1_i(csr_cfg_ingress_pool[63:32]),
+      .cfg_ingress_pool_i(csr_cfg_ingress_pool),
       .drop_valid_o(ingress_pool_drop_valid),
       .drop_reason_o(ingress_pool_drop_reason),
-      .occ0_o(ingress_pool_occ0),
-      .occ1_o(ingress_pool_occ1),
+      .occ_o(ingress_pool_occ),
       .arr_valid_o(ingress_pool_arr_valid),
-      .arr_ctl_o(ingress_pool_arr_ctl),
+      .arr_cls_o(ingress_pool_arr_cls),
       .arr_occ_o(ingress_pool_arr_occ),
-      .rel0_o(ingress_pool_rel0),
-      .rel1_o(ingress_pool_rel1)
+      .rel_cls_o(ingress_pool_rel_cls)
   );
 
   pause_send u_pause_send (
       .clk_i,
       .rst_ni,
       .arr_valid_i(ingress_pool_arr_valid),
-      .arr_cls_i({2'd0, ingress_pool_arr_ctl}),
+      .arr_cls_i(ingress_pool_arr_cls),
       .arr_occ_i(ingress_pool_arr_occ),
-      .rel_cls_i({6'd0, ingress_pool_rel1, ingress_pool_rel0}),
-      .occ_i({192'd0, ingress_pool_occ1, ingress_pool_occ0}),
+      .rel_cls_i(ingress_pool_rel_cls),
+      .occ_i(ingress_pool_occ),
       .frame_valid_o(pause_send_frame_valid),
       .frame_ready_i(egress_arbiter_pfc_ready),
       .frame_o(pause_send_frame),
@@ -3337,7 +3339,7 @@ module nic
       .out_valid_o(ack_hold_out_valid),
       .out_ready_i(ack_build_answer_ready),
       .out_o(ack_hold_out),
-      .occ_i(ingress_pool_occ0),
+      .occ_i(ingress_pool_occ[31:0]),
       .tx_valid_i(egress_arbiter_tx_valid),
       .tx_cls_i(egress_arbiter_tx_cls),
       .tx_len_i(egress_arbiter_tx.len),

@@ -3,6 +3,7 @@
 // Twin of rtl-model/src/packet_parse.rs. Latency 1 clock, throughput 1 frame per clock.
 // RX-1: the checks come in the order of `drop_e`, and the first that fails is the reason. BUF-4:
 // PFC's frames end here, counted by `pfc_valid_o`, never charged. PKT-3: trimmed is by codepoint.
+// PKT-4: data and probes have class 0; ACKs, SACKs, NACKs and what is trimmed class 1.
 //
 // Borders and choices:
 // - Short is below 58 B, the end of BTH and FCS. A frame that ends inside its opcode's later
@@ -51,6 +52,7 @@ module packet_parse
   // Verdicts, to ingress_pool
   output logic          out_valid_o,
   output parsed_t       out_o,
+  output logic    [2:0] out_cls_o,
   output drop_e         out_drop_o,
   output logic    [7:0] out_words_o,
 
@@ -102,13 +104,14 @@ module packet_parse
   // Outputs //
   /////////////
 
-  assign out_valid_o   = regs_q.valid;
-  assign out_o         = regs_q.parsed;
-  assign out_drop_o    = regs_q.drop;
-  assign out_words_o   = regs_q.words;
-  assign pfc_valid_o   = regs_q.pfc;
+  assign out_valid_o = regs_q.valid;
+  assign out_o = regs_q.parsed;
+  assign out_cls_o = regs_q.parsed.kind == KindData || regs_q.parsed.kind == KindProbe ? '0 : 3'd1;
+  assign out_drop_o = regs_q.drop;
+  assign out_words_o = regs_q.words;
+  assign pfc_valid_o = regs_q.pfc;
   assign pfc_classes_o = regs_q.pfc_classes;
-  assign pfc_quanta_o  = regs_q.pfc_quanta;
+  assign pfc_quanta_o = regs_q.pfc_quanta;
 
   ////////////////
   // Next state //

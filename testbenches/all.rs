@@ -13,6 +13,7 @@ mod egress_arbiter;
 mod ingress_pool;
 mod msn_respond;
 mod mutants;
+mod nic;
 mod packet_build;
 mod packet_parse;
 mod path_probe;

@@ -11,12 +11,19 @@ use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 const FRAME_WORDS: u32 = 128;
 /// Words that stay free behind the last frame taken.
 const MARGIN: u32 = 130;
+/// Pools of the default configuration.
+const DEFAULTS: [u32; 8] = [3_600_000, 400_000, 0, 0, 0, 0, 0, 0];
 /// Words of payloads around their borders.
 const WORDS: [u32; 6] = [0, 1, 2, 64, 127, 128];
 
 /// PKT-4: data and probes have class 0, all else class 1.
 fn class(kind: Kind) -> usize {
     usize::from(!matches!(kind, Kind::Data | Kind::Probe))
+}
+
+/// Pools of eight classes.
+fn pools(of: [u32; 8]) -> Wide<4> {
+    Wide(std::array::from_fn(|n| u64::from(of[2 * n]) | u64::from(of[2 * n + 1]) << 32))
 }
 
 /// Data, trimmed packets and probes go to `rx_track`, all else to `ack_take`.
@@ -43,6 +50,7 @@ fn rx_2_full_to_the_byte() -> Result<(), Mismatch> {
             word_valid: row.bit("word"),
             in_valid: row.text("kind") != ".",
             r#in: Parsed { kind, charge: number("charge"), ..Parsed::default() },
+            in_cls: class(kind) as u8,
             in_drop: if row.text("drop") == "Fcs" { Drop::Fcs } else { Drop::None },
             in_words: number("words") as u8,
             dat_ready: row.bit("dat_ready"),
@@ -50,13 +58,14 @@ fn rx_2_full_to_the_byte() -> Result<(), Mismatch> {
             rel_valid: number("rel") > 0,
             rel_bytes: number("rel"),
             relt_valid: number("relt") > 0,
+            relt_cls: 1,
             relt_bytes: number("relt"),
             relc_valid: number("relc") > 0,
+            relc_cls: 1,
             relc_bytes: number("relc"),
             free_valid: number("free") > 0,
             free_words: number("free") as u8,
-            cfg_ingress_pool0: 300,
-            cfg_ingress_pool1: 130,
+            cfg_ingress_pool: pools([300, 130, 0, 0, 0, 0, 0, 0]),
             ..Inputs::default()
         })?;
         row.expect("ring_we", u8::from(out.ring_we));
@@ -65,8 +74,8 @@ fn rx_2_full_to_the_byte() -> Result<(), Mismatch> {
         row.expect("at", out.dat.word);
         row.expect("drop_valid", u8::from(out.drop_valid));
         row.expect("drop_reason", format!("{:?}", out.drop_reason));
-        row.expect("occ0", out.occ0);
-        row.expect("occ1", out.occ1);
+        row.expect("occ0", out.held(0));
+        row.expect("occ1", out.held(1));
     }
     Ok(())
 }
@@ -75,6 +84,7 @@ fn rx_2_full_to_the_byte() -> Result<(), Mismatch> {
 #[derive(Clone, Default)]
 struct Arrival {
     parsed: Parsed,
+    class: usize,
     drop: Drop,
     words: Vec<Word>,
 }
@@ -102,7 +112,9 @@ const PACES: [Pace; 6] = [
 struct Around {
     rng: Rng,
     ring: Vec<Word>,
-    pools: [u32; 2],
+    pools: [u32; 8],
+    /// Any class for any frame, not those of PKT-4 alone.
+    any: bool,
     /// Words of a frame at most: few, so that verdicts are dense in small pools.
     most: u32,
     next_word: u64,
@@ -119,17 +131,18 @@ struct Around {
     unread: VecDeque<(u32, Word)>,
     readable: usize,
     base: u32,
-    occ: [u32; 2],
+    occ: [u32; 8],
     dropped: Option<Drop>,
     seen: [usize; 3], // frames taken, dropped for want of a pool, of the ring
 }
 
 impl Around {
-    fn new(sizes: &Sizes, seed: u32, pools: [u32; 2]) -> Self {
+    fn new(sizes: &Sizes, seed: u32, pools: [u32; 8]) -> Self {
         let mut around = Self {
             rng: Rng::new(u64::from(seed), "ingress_pool"),
             ring: vec![Word::ZERO; sizes.ingress_words as usize],
             pools,
+            any: pools[2] > 0,
             most: if pools[0] < 10_000 { 2 } else { FRAME_WORDS },
             next_word: 0,
             coming: Arrival::default(),
@@ -141,7 +154,7 @@ impl Around {
             unread: VecDeque::new(),
             readable: 0,
             base: 0,
-            occ: [0, 0],
+            occ: [0; 8],
             dropped: None,
             seen: [0; 3],
         };
@@ -163,7 +176,7 @@ impl Around {
             3 => Kind::Probe,
             _ => Kind::Data,
         };
-        let class = class(kind);
+        let class = if self.any { rng.below(8) as usize } else { class(kind) };
         let room = self.pools[class].saturating_sub(self.occ[class]);
         let charge = match rng.below(4) {
             0 if room < 8_000 => room + rng.below(2) as u32,
@@ -178,7 +191,7 @@ impl Around {
         };
         let words = words.min(self.most);
         // What is not data may have brought words too; they are forgotten.
-        let words = if class == 0 || rng.percent(20) { words } else { 0 };
+        let words = if kind == Kind::Data || rng.percent(20) { words } else { 0 };
         let mix = rng.bits();
         let drop = if rng.percent(8) {
             rng.pick(&[Drop::Fcs, Drop::Length, Drop::IpAddr, Drop::Icrc])
@@ -216,13 +229,13 @@ impl Around {
             })
             .collect();
         self.next_word += u64::from(FRAME_WORDS);
-        Arrival { parsed, drop, words }
+        Arrival { parsed, class, drop, words }
     }
 
     /// RX-2 and BUF-4 on the plain record, before this clock's releases.
     fn judge(&mut self, arrival: &Arrival, stream_room: [bool; 2]) -> Drop {
         let kind = arrival.parsed.kind;
-        let (data, class, stream) = (kind == Kind::Data, class(kind), stream(kind));
+        let (data, class, stream) = (kind == Kind::Data, arrival.class, stream(kind));
         let words = self.unread.len() + arrival.words.len();
         let ring = !data || words as u32 + MARGIN <= self.ring_words();
         let pool = self.occ[class] + u32::from(arrival.parsed.charge) <= self.pools[class];
@@ -244,28 +257,31 @@ impl Around {
         let mut i = Inputs {
             dat_ready: rng.percent(pace.dat_ready),
             ctl_ready: rng.percent(pace.ctl_ready),
-            cfg_ingress_pool0: self.pools[0],
-            cfg_ingress_pool1: self.pools[1],
+            cfg_ingress_pool: self::pools(self.pools),
             ..Inputs::default()
         };
         if self.came == self.coming.words.len() && rng.percent(pace.words) {
             i.in_valid = true;
             i.r#in = self.coming.parsed;
+            i.in_cls = self.coming.class as u8;
             i.in_drop = self.coming.drop;
             i.in_words = self.coming.words.len() as u8;
         }
         let release = |list: &VecDeque<Arrival>, rng: &mut Rng| {
-            let front = list.front().map_or(0, |a| a.parsed.charge);
-            if rng.percent(pace.release) { front } else { 0 }
+            let front = list.front().map_or((0, 0), |a| (a.class as u8, a.parsed.charge));
+            if rng.percent(pace.release) { front } else { (0, 0) }
         };
-        let both = release(&self.data, rng);
-        let second = self.data.get(usize::from(both > 0)).map_or(0, |a| a.parsed.charge);
-        (i.rel_valid, i.rel_bytes) = (both > 0, both);
-        let second = if rng.percent(pace.release / 4) { second } else { 0 };
-        (i.rel2_valid, i.rel2_bytes) = (second > 0, second);
-        i.relt_bytes = release(&self.trimmed, rng);
+        (i.rel_cls, i.rel_bytes) = release(&self.data, rng);
+        i.rel_valid = i.rel_bytes > 0;
+        if let Some(second) = self.data.get(usize::from(i.rel_valid))
+            && rng.percent(pace.release / 4)
+        {
+            i.rel2_valid = true;
+            (i.rel2_cls, i.rel2_bytes) = (second.class as u8, second.parsed.charge);
+        }
+        (i.relt_cls, i.relt_bytes) = release(&self.trimmed, rng);
         i.relt_valid = i.relt_bytes > 0;
-        i.relc_bytes = release(&self.control, rng);
+        (i.relc_cls, i.relc_bytes) = release(&self.control, rng);
         i.relc_valid = i.relc_bytes > 0;
         if self.readable > 0 && rng.percent(pace.release) {
             i.free_valid = true;
@@ -285,7 +301,8 @@ impl Around {
 
     /// Holds the outputs against the record.
     fn check(&mut self, out: &Outputs) {
-        assert_eq!([out.occ0, out.occ1], self.occ, "what is charged is what is not released");
+        let held: [u32; 8] = std::array::from_fn(|class| out.held(class));
+        assert_eq!(held, self.occ, "what is charged is what is not released");
         let reason = out.drop_valid.then_some(out.drop_reason);
         assert_eq!(reason, self.dropped, "the drop of the clock before");
         let held = [(out.dat_valid, &out.dat), (out.ctl_valid, &out.ctl)];
@@ -320,7 +337,7 @@ impl Around {
         if let Some((mut arrival, why)) = verdict {
             if why == Drop::None {
                 let kind = arrival.parsed.kind;
-                self.occ[class(kind)] += u32::from(arrival.parsed.charge);
+                self.occ[arrival.class] += u32::from(arrival.parsed.charge);
                 let stream = stream(kind);
                 if stream == 0 {
                     arrival.parsed.word = self.base as u16;
@@ -343,13 +360,17 @@ impl Around {
             }
             self.readable -= usize::from(i.free_words);
         }
-        let gone = |list: &mut VecDeque<Arrival>, valid: bool| {
-            if valid { u32::from(list.pop_front().expect("held").parsed.charge) } else { 0 }
+        let occ = &mut self.occ;
+        let mut gone = |list: &mut VecDeque<Arrival>, valid: bool| {
+            if valid {
+                let arrival = list.pop_front().expect("held");
+                occ[arrival.class] -= u32::from(arrival.parsed.charge);
+            }
         };
-        self.occ[0] -= gone(&mut self.data, i.rel_valid);
-        self.occ[0] -= gone(&mut self.data, i.rel2_valid);
-        self.occ[1] -= gone(&mut self.trimmed, i.relt_valid);
-        self.occ[1] -= gone(&mut self.control, i.relc_valid);
+        gone(&mut self.data, i.rel_valid);
+        gone(&mut self.data, i.rel2_valid);
+        gone(&mut self.trimmed, i.relt_valid);
+        gone(&mut self.control, i.relc_valid);
     }
 
     /// One clock of both twins and of the record.
@@ -377,7 +398,7 @@ impl Around {
 fn traffic(
     sizes: &Sizes,
     seed: u32,
-    pools: [u32; 2],
+    pools: [u32; 8],
     stretch: u64,
 ) -> Result<[usize; 3], Mismatch> {
     let mut pair = pair(sizes, seed);
@@ -401,6 +422,7 @@ fn traffic(
 fn random_tests_reach_all() -> Result<(), Mismatch> {
     let reached = Reached::begin("ingress_pool");
     buf_4_random_traffic_in_small_pools()?;
+    buf_1_eight_classes_are_charged_apart()?;
     rx_2_random_traffic_fills_the_ring()?;
     reached.check();
     Ok(())
@@ -408,8 +430,19 @@ fn random_tests_reach_all() -> Result<(), Mismatch> {
 
 #[test]
 fn buf_4_random_traffic_in_small_pools() -> Result<(), Mismatch> {
-    for seed in 1..=3 {
-        let pools = [[1_000, 300], [300, 130], [5_000, 62]][seed as usize - 1];
+    for (seed, [data, control]) in [(1, [1_000, 300]), (2, [300, 130]), (3, [5_000, 62])] {
+        let pools = [data, control, 0, 0, 0, 0, 0, 0];
+        let [taken, pool, _] = traffic(&Sizes::SMALL, seed, pools, 3_000)?;
+        assert!(taken > 500 && pool > 500, "{taken} taken, {pool} without a pool");
+    }
+    Ok(())
+}
+
+/// BUF-1: eight pools, frames of every class; each fills and empties by itself.
+#[test]
+fn buf_1_eight_classes_are_charged_apart() -> Result<(), Mismatch> {
+    for seed in 8..=10 {
+        let pools = [5_000, 1_000, 300, 62, 8_000, 130, 2_000, 600];
         let [taken, pool, _] = traffic(&Sizes::SMALL, seed, pools, 3_000)?;
         assert!(taken > 500 && pool > 500, "{taken} taken, {pool} without a pool");
     }
@@ -419,7 +452,7 @@ fn buf_4_random_traffic_in_small_pools() -> Result<(), Mismatch> {
 #[test]
 fn rx_2_random_traffic_fills_the_ring() -> Result<(), Mismatch> {
     for seed in 4..=6 {
-        let [taken, _, ring] = traffic(&Sizes::SMALL, seed, [3_600_000, 400_000], 3_000)?;
+        let [taken, _, ring] = traffic(&Sizes::SMALL, seed, DEFAULTS, 3_000)?;
         assert!(taken > 300 && ring > 20, "{taken} taken, {ring} without a ring");
     }
     Ok(())
@@ -427,9 +460,8 @@ fn rx_2_random_traffic_fills_the_ring() -> Result<(), Mismatch> {
 
 #[test]
 fn rx_2_the_default_ring_fills_and_wraps() -> Result<(), Mismatch> {
-    let pools = [3_600_000, 400_000];
     let mut pair = pair(&Sizes::DEFAULT, 7);
-    let mut around = Around::new(&Sizes::DEFAULT, 7, pools);
+    let mut around = Around::new(&Sizes::DEFAULT, 7, DEFAULTS);
     for (pace, clocks) in [(0, 120_000), (5, 20_000), (4, 10_000), (0, 20_000), (4, 60_000)] {
         for _ in 0..clocks {
             around.clock(&mut pair, PACES[pace])?;
@@ -452,14 +484,14 @@ fn buf_1_860_packets_fill_the_default_pool() -> Result<(), Mismatch> {
                 in_valid: true,
                 r#in: packet,
                 dat_ready: true,
-                cfg_ingress_pool0: 3_600_000,
+                cfg_ingress_pool: pools(DEFAULTS),
                 ..Inputs::default()
             })?;
             taken += usize::from(out.dat_valid);
         }
         let last = pair.clock(&Inputs { dat_ready: true, ..Inputs::default() })?;
         assert!(last.drop_valid && !last.dat_valid);
-        assert_eq!((taken, last.occ0), (packets, packets as u32 * u32::from(charge)));
+        assert_eq!((taken, last.held(0)), (packets, packets as u32 * u32::from(charge)));
     }
     Ok(())
 }

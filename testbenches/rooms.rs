@@ -34,9 +34,16 @@ fn missing_rooms(root: &Path) -> Vec<String> {
         let fixtures = fs::read_dir(root.join("fixtures").join(&block));
         let any = fixtures.is_ok_and(|mut f| f.next().is_some());
         want(any, format!("fixture in fixtures/{block}/"));
-        let rows = [format!("| {block} |"), format!("| `{block}` |")];
-        let row = readme.lines().any(|l| rows.iter().any(|r| l.starts_with(r.as_str())));
-        want(row, format!("row in README.md: {}", rows[0]));
+        let start = format!("| {block} |");
+        let row = readme.lines().find(|l| l.starts_with(&start)).unwrap_or_default();
+        for path in [
+            format!("hdl/{block}.sv"),
+            format!("rtl-model/src/{block}.rs"),
+            format!("testbenches/{block}.rs"),
+            format!("fixtures/{block}/"),
+        ] {
+            want(row.contains(&format!("({path})")), format!("link to {path} in README's row"));
+        }
     }
     missing
 }
@@ -190,7 +197,9 @@ fn what_is_missing_is_named() {
     write("testbenches/all.rs", "mod thing_two;\n");
     write("README.md", "| thing_two |\n");
     let missing = missing_rooms(root);
-    let rooms = ["rtl-model/src/thing.rs", "testbenches/thing.rs", "all.rs", "fixture", "README"];
+    let (model, bench) = ("rtl-model/src/thing.rs", "testbenches/thing.rs");
+    let links = ["link to hdl/thing.sv", model, bench, "link to fixtures/thing/"];
+    let rooms = [&[model, bench, "all.rs", "fixture"][..], &links].concat();
     assert_eq!(missing.len(), rooms.len(), "{missing:?}");
     for (missing, room) in missing.iter().zip(rooms) {
         assert!(missing.starts_with("thing has no") && missing.contains(room), "{missing}");
@@ -199,7 +208,8 @@ fn what_is_missing_is_named() {
     write("testbenches/thing.rs", "");
     write("testbenches/all.rs", "mod thing;\n");
     write("fixtures/thing/half.txt", "");
-    write("README.md", "| thing | does it |\n");
+    let links = "[a](hdl/thing.sv) [b](rtl-model/src/thing.rs) [c](testbenches/thing.rs)";
+    write("README.md", &format!("| thing | does it | {links} [d](fixtures/thing/) |\n"));
     assert_eq!(missing_rooms(root), [""; 0]);
 
     write("hdl/thing.sv", &"x\n".repeat(LINES));

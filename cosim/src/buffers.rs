@@ -137,12 +137,14 @@ impl Exact {
 struct Key(&'static str, &'static str);
 
 impl Check<'_> {
-    /// All of it, checked. A full packet and a SACK, the largest control frame, have these bytes.
+    /// All of it, checked. A full packet and a SACK, the largest control frame, have these bytes;
+    /// the ingress pools charge `charge_less` fewer for each.
     pub(crate) fn buffers(
         &self,
         at: &Spanned<Nic>,
         d: &Nic,
         [full, sack]: [u64; 2],
+        charge_less: u64,
     ) -> Result<Buffers, ScenarioError> {
         let n = at.get_ref();
         let (out, d_out) = (&n.egress_buffer_manager, &d.egress_buffer_manager);
@@ -156,9 +158,7 @@ impl Check<'_> {
         let xoff = self.fractions(Key("PfcStaticXoffThreshold", "PFC-1"), xoff, "0.8")?;
         let xon = pick!(inn, d_in, pfc_xon_resume_threshold);
         let xon = self.fractions(Key("PfcXonResumeThreshold", "PFC-3"), xon, "0.4")?;
-        let low = self.percent("ReceiverCongestionLowThreshold", pick!(n, d, receiver_low), 25)?;
-        let high =
-            self.percent("ReceiverCongestionHighThreshold", pick!(n, d, receiver_high), 75)?;
+        let [low, high] = self.penalty(n, d)?;
         let bytes = |pools: [Exact; CLASSES]| pools.map(|pool| pool.floor() as u64);
         let part = |pool: Exact, by: Decimal| {
             pool.times(by).filter(|p| p.ceil() <= u128::from(u32::MAX)).ok_or_else(|| {
@@ -189,6 +189,7 @@ impl Check<'_> {
         }
         buffers.pfc_enable = self.pfc(pick!(inn, d_in, pfc_enable_vector), &buffers)?;
         self.fits(at, &buffers, [full, sack])?;
+        self.admits(at, &buffers, [full - charge_less, sack - charge_less])?;
         Ok(buffers)
     }
 
@@ -214,14 +215,35 @@ impl Check<'_> {
         refused.map_or(Ok(()), |(key, what)| Err(self.error(at, key, what, "BUF-2")))
     }
 
+    /// Ingress pools that would drop every full packet, or every SACK (RX-2).
+    fn admits(
+        &self,
+        at: &Spanned<Nic>,
+        b: &Buffers,
+        [full, sack]: [u64; 2],
+    ) -> Result<(), ScenarioError> {
+        let pools = [("data", full, "a full packet"), ("control", sack, "a SACK")];
+        let short = pools.into_iter().zip(b.ingress).find(|((_, needs, _), pool)| pool < needs);
+        short.map_or(Ok(()), |((name, needs, what), pool)| {
+            let what = format!("{name} pool of {pool} B < {needs} B, {what}: it takes none");
+            Err(self.error(at, "IngressBufferManager", what, "RX-2"))
+        })
+    }
+
     fn no_pfc_in_egress(&self, buffer: &Buffer) -> Result<(), ScenarioError> {
-        let vectors = [&buffer.pfc_static_xoff_threshold, &buffer.pfc_xon_resume_threshold];
-        let spans = vectors.into_iter().flatten().map(Spanned::span);
-        let numbers = [&buffer.pfc_enable_vector, &buffer.quanta_value];
-        let mut spans = spans.chain(numbers.into_iter().flatten().map(Spanned::span));
-        spans.next().map_or(Ok(()), |span| {
+        let spans = [
+            (
+                "PfcStaticXoffThreshold",
+                buffer.pfc_static_xoff_threshold.as_ref().map(Spanned::span),
+            ),
+            ("PfcXonResumeThreshold", buffer.pfc_xon_resume_threshold.as_ref().map(Spanned::span)),
+            ("PFCEnableVector", buffer.pfc_enable_vector.as_ref().map(Spanned::span)),
+            ("QuantaValue", buffer.quanta_value.as_ref().map(Spanned::span)),
+        ];
+        let first = spans.into_iter().find_map(|(key, span)| Some((key, span?)));
+        first.map_or(Ok(()), |(key, span)| {
             let what = "pauses are sent by the ingress buffer's pools";
-            Err(self.source.error(span, "EgressBufferManager", what, Some("PFC-1")))
+            Err(self.source.error(span, key, what, Some("PFC-1")))
         })
     }
 
@@ -251,6 +273,9 @@ impl Check<'_> {
         let used = shares.iter().take_while(|s| s.digits > 0).count();
         if shares.len() > CLASSES || used < 2 || shares[used..].iter().any(|s| s.digits > 0) {
             return wrong("give at most 8 shares: at least classes 0 and 1, no 0 between them");
+        }
+        if shares.iter().any(|s| u128::from(s.digits) > 10_u128.pow(s.places)) {
+            return wrong("a share is more than 1: the pool would be larger than the buffer");
         }
         let mut pools = [Exact::new(0); CLASSES];
         for (pool, share) in pools.iter_mut().zip(shares) {
@@ -345,6 +370,22 @@ impl Check<'_> {
         Ok(enabled.iter().rev().fold(0, |mask, on| mask << 1 | on))
     }
 
+    /// Shares of the data pool from which the penalty starts, and from which it is whole (BUF-6).
+    fn penalty(&self, n: &Nic, d: &Nic) -> Result<[Decimal; 2], ScenarioError> {
+        let keys = ["ReceiverCongestionLowThreshold", "ReceiverCongestionHighThreshold"];
+        let given = [pick!(n, d, receiver_low), pick!(n, d, receiver_high)];
+        let low = self.percent(keys[0], given[0], 25)?;
+        let high = self.percent(keys[1], given[1], 75)?;
+        let scaled = |d: Decimal, other: Decimal| u128::from(d.digits) * 10_u128.pow(other.places);
+        if scaled(low, high) < scaled(high, low) {
+            return Ok([low, high]);
+        }
+        let at = usize::from(given[1].is_some());
+        let what = "the low threshold is not below the high one";
+        let span = given[at].map_or(0..0, Spanned::span);
+        Err(self.source.error(span, keys[at], what, Some("BUF-6")))
+    }
+
     /// A percentage as a fraction.
     fn percent(
         &self,
@@ -354,6 +395,9 @@ impl Check<'_> {
     ) -> Result<Decimal, ScenarioError> {
         let Some(value) = value else { return Ok(Decimal { digits: default, places: 2 }) };
         let percent = share(value.get_ref()).map_err(|e| self.error(value, key, e, "BUF-6"))?;
+        if u128::from(percent.digits) > 100 * 10_u128.pow(percent.places) {
+            return Err(self.error(value, key, "is more than 100 percent", "BUF-6"));
+        }
         Ok(Decimal { places: percent.places + 2, ..percent })
     }
 }

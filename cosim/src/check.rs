@@ -43,13 +43,16 @@ pub struct RtlChoice {
     pub parameters: Vec<(String, u64)>,
     /// Whether the RTL's assertions are checked as well.
     pub assertions: bool,
+    /// How it is compiled.
+    pub optimise: Optimise,
 }
 
 impl Default for RtlChoice {
     fn default() -> Self {
         let hdl = std::env::var_os("NICSTEP_HDL")
             .map_or_else(|| verilated::project_root().join("hdl"), PathBuf::from);
-        Self { hdl, top: TOP.into(), parameters: Vec::new(), assertions: false }
+        let (top, parameters) = (TOP.into(), Vec::new());
+        Self { hdl, top, parameters, assertions: false, optimise: Optimise::Run }
     }
 }
 
@@ -64,7 +67,7 @@ pub fn build_nic(choice: &RtlChoice, sizes: &Sizes, compare: Compare) -> Result<
         hdl: choice.hdl.clone(),
         top: choice.top.clone(),
         parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
-        options: Options { optimise: Optimise::Run, compare, assertions: choice.assertions },
+        options: Options { optimise: choice.optimise, compare, assertions: choice.assertions },
     };
     Ok(build(&tool, &design)?)
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::driver::BAR;
 use crate::host::Spoil;
+use crate::run::FaultResult;
 use crate::scenario::FaultKind;
 use crate::settings::{FaultSettings, Settings};
 use crate::switch::Switch;
@@ -63,6 +64,20 @@ impl Faults {
         Self { entries: settings.faults.iter().enumerate().map(entry).collect() }
     }
 
+    /// What came of each; `nodes` say which wrong answers still wait for a read.
+    pub fn results(&self, nodes: &[Node], name: impl Fn(usize) -> String) -> Vec<FaultResult> {
+        let of = |(n, e): (usize, &Entry)| {
+            let waits = nodes[e.settings.nic].host.spoils.iter().filter(|(_, by)| *by == n);
+            FaultResult {
+                kind: e.settings.kind,
+                nic: name(e.settings.nic),
+                acted: e.done - waits.count() as u64,
+                asked: e.settings.count,
+            }
+        };
+        self.entries.iter().enumerate().map(of).collect()
+    }
+
     /// All have been done.
     pub fn finished(&self) -> bool {
         self.entries.iter().all(|e| e.done == e.settings.count)
@@ -70,14 +85,17 @@ impl Faults {
 
     /// Does what is due in `clock`.
     pub fn step(&mut self, clock: u64, boot: u64, nodes: &mut [Node], switch: &mut Switch) {
-        for entry in &mut self.entries {
+        for (place, entry) in self.entries.iter_mut().enumerate() {
             let s = &entry.settings;
             if entry.done < s.count && clock >= boot + s.at + entry.done * GAP {
                 let kind = s.kind;
                 let node = &mut nodes[s.nic];
                 let n = entry.done;
                 entry.done += 1;
-                entry.act(kind, n, clock, node, switch);
+                match spoil(kind) {
+                    Some(spoil) => node.host.spoils.push_back((spoil, place)),
+                    None => entry.act(kind, n, clock, node, switch),
+                }
             }
         }
     }
@@ -109,7 +127,7 @@ impl Entry {
                 bytes.resize(header[0] as usize % 1024 * 4, 0);
                 node.host.send_raw(clock, header, bytes);
             }
-            kind => node.host.spoils.extend(spoil(kind)),
+            _ => unreachable!("the next read meets it"),
         }
     }
 

@@ -167,8 +167,8 @@ pub struct Host {
     pub written: Vec<(u64, u32)>,
     /// Its transmit side.
     pub transmit: Transmit,
-    /// How the next reads are to be answered.
-    pub spoils: VecDeque<Spoil>,
+    /// How the next reads are to be answered, and which entry of the faults says so.
+    pub spoils: VecDeque<(Spoil, usize)>,
     /// The TLP that is arriving.
     arriving: Option<(Header, Vec<u8>)>,
     received: VecDeque<Received>,
@@ -336,7 +336,7 @@ impl Host {
         }
         self.counts.reads += 1;
         let right = read.answer(&self.memory, self.config.max_payload, self.config.rcb);
-        let Some(spoil) = self.spoils.pop_front() else {
+        let Some((spoil, _)) = self.spoils.pop_front() else {
             self.send_at(&end, self.config.latency, right);
             return;
         };

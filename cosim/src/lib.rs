@@ -7,6 +7,7 @@ pub mod driver;
 pub mod event;
 pub mod fault;
 pub mod host;
+pub mod keys;
 pub mod lockstep;
 pub mod made;
 pub mod memory;

@@ -24,7 +24,7 @@ mod code {
     pub const INPUT: u8 = 2;
     /// Tools missing or broken.
     pub const TOOLS: u8 = 3;
-    /// The limit came first.
+    /// The limit came first, or nothing moves any more.
     pub const LIMIT: u8 = 4;
 }
 
@@ -34,7 +34,7 @@ mod code {
     version,
     about,
     after_help = "Exit codes: 0 agrees, 1 mismatch or failed expectation, \
-2 bad input, 3 tools missing or broken, 4 time limit."
+2 bad input, 3 tools missing or broken, 4 time limit, or nothing moves and not all is done."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -80,7 +80,7 @@ struct RunArgs {
     #[arg(long, requires = "out")]
     parquet: bool,
     /// The model alone; needs no Verilator.
-    #[arg(long, conflicts_with = "rtl_only")]
+    #[arg(long, conflicts_with_all = ["rtl_only", "hdl", "top", "parameters"])]
     model_only: bool,
     /// The RTL alone, from the inputs that the model's environment gives; its ports are compared.
     #[arg(long)]
@@ -149,6 +149,7 @@ impl RunArgs {
             top: self.top.clone().unwrap_or(default.top),
             parameters: self.parameters.clone(),
             assertions: self.assertions,
+            optimise: default.optimise,
         }
     }
 
@@ -192,8 +193,18 @@ fn tools(e: CheckError) -> Failure {
 }
 
 fn soak(unit: &cosim::soak::Unit) -> Result<(), Failure> {
+    // A file that cannot be written is told before the run, not after it.
+    let unwritten = |path: &Path, e: std::io::Error| {
+        (code::INPUT, format!("failed to write {}: {e}", path.display()))
+    };
+    if let Some(path) = unit.out() {
+        std::fs::write(path, "").map_err(|e| unwritten(path, e))?;
+    }
     let soaked = cosim::soak::soak(unit).map_err(tools)?;
     print!("{}", soaked.text);
+    if let Some(path) = unit.out() {
+        std::fs::write(path, &soaked.json).map_err(|e| unwritten(path, e))?;
+    }
     soaked.wrong.map_or(Ok(()), |wrong| Err((code::MISMATCH, wrong)))
 }
 

@@ -11,6 +11,7 @@ use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, bu
 use crate::event::{Nowhere, Sink};
 use crate::pcie::PcieStats;
 use crate::record::{NicCounts, Recorder, Timed};
+use crate::scenario::FaultKind;
 use crate::settings::Settings;
 use crate::world::{State, World};
 
@@ -94,15 +95,33 @@ pub struct MessageResult {
     pub refused: Option<u8>,
 }
 
-/// What came of a rule of the switch.
+/// What came of a `[[switch]]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleResult {
+    /// Its place in the scenario, from 1.
+    pub table: usize,
     /// What it does.
     pub action: &'static str,
-    /// Frames that it means.
+    /// Frames that it means; of a pause, frames sent.
     pub matched: u64,
     /// Frames that it acted on.
     pub acted: u64,
+    /// How many it was asked for, where the scenario says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u64>,
+}
+
+/// What came of a `[[fault]]` table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FaultResult {
+    /// What came.
+    pub kind: FaultKind,
+    /// The NIC that met it.
+    pub nic: String,
+    /// How often it came; of a read's answer, how many reads were answered so.
+    pub acted: u64,
+    /// How often it was asked for.
+    pub asked: u64,
 }
 
 /// `result.json`.
@@ -134,9 +153,12 @@ pub struct RunResult {
     pub nics: std::collections::BTreeMap<String, NicCounts>,
     /// The PCIe link of each NIC, by name.
     pub pcie: std::collections::BTreeMap<String, PcieStats>,
-    /// The rules of the switch, in the order of the scenario.
+    /// The tables of the switch, in the order of the scenario.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<RuleResult>,
+    /// The faults, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultResult>,
     /// The first exact ends of transfers and frames after boot.
     pub moments: Vec<Timed>,
 }
@@ -450,6 +472,7 @@ impl RunResult {
             nics: counts.collect(),
             pcie: pcie.collect(),
             switch: world.switch.results(),
+            faults: world.fault_results(),
             moments: recorder.moments.clone(),
         }
     }

@@ -7,7 +7,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
+use crate::keys::{HERE, rule_of};
 use crate::records::settings::Parameters;
 use crate::switch::settings::{DownlinkTable, Table};
 use crate::units::{Decimal, Rate, Size, Time};
@@ -278,15 +280,13 @@ pub struct Message {
     /// Bytes at most, drawn evenly.
     pub most: Option<Spanned<Size>>,
     /// How many.
-    #[serde(default = "one")]
-    pub count: u64,
+    pub count: Option<Spanned<u64>>,
     /// How many of them may be posted and not complete; all, unless given.
     pub outstanding: Option<Spanned<u64>>,
     /// Posted no earlier, counted from the end of boot.
     pub at: Option<Spanned<Time>>,
     /// Low bits of the buffers' addresses, so that they are not aligned.
-    #[serde(default)]
-    pub offset: u64,
+    pub offset: Option<Spanned<u64>>,
     /// One QP for all of them instead of a new one each.
     #[serde(default)]
     pub one_qp: bool,
@@ -301,8 +301,7 @@ pub struct Fault {
     /// What comes.
     pub kind: FaultKind,
     /// How often.
-    #[serde(default = "one")]
-    pub count: u64,
+    pub count: Option<Spanned<u64>>,
     /// When the first comes, counted from the end of boot.
     pub at: Option<Spanned<Time>>,
 }
@@ -341,6 +340,28 @@ pub enum FaultKind {
     LateCompletion,
     /// The next read is never answered.
     LostCompletion,
+}
+
+impl FaultKind {
+    /// As scenarios write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GarbageFrames => "garbage-frames",
+            Self::NearMisses => "near-misses",
+            Self::GarbageTlps => "garbage-tlps",
+            Self::BadDoorbells => "bad-doorbells",
+            Self::StrayCompletions => "stray-completions",
+            Self::UnsupportedRequest => "unsupported-request",
+            Self::CompleterAbort => "completer-abort",
+            Self::PoisonedCompletion => "poisoned-completion",
+            Self::ShortCompletion => "short-completion",
+            Self::LongCompletion => "long-completion",
+            Self::WrongCount => "wrong-count",
+            Self::RepeatedCompletion => "repeated-completion",
+            Self::LateCompletion => "late-completion",
+            Self::LostCompletion => "lost-completion",
+        }
+    }
 }
 
 /// A scenario's text, for turning places into lines.
@@ -395,23 +416,45 @@ impl Source {
         let source = Self { file, text };
         match toml::from_str(&source.text) {
             Ok(parsed) => Ok((source, parsed)),
-            Err(e) => {
-                let span = e.span().unwrap_or(0..0);
-                let what = e.message().trim().replace("expected u64", "expected a whole number");
-                Err(source.error(span.clone(), &source.key_at(&span), what, None))
-            }
+            Err(e) => Err(source.refused(&e)),
         }
     }
 
-    /// The key of the line that a place lies in.
-    fn key_at(&self, span: &Range<usize>) -> String {
+    /// What the parser refuses, with the rule of the key.
+    fn refused(&self, e: &toml::de::Error) -> ScenarioError {
+        let span = e.span().unwrap_or(0..0);
+        let what = e.message().trim().replace("expected u64", "expected a whole number");
+        let missing = what.strip_prefix("missing field `").and_then(|m| m.strip_suffix('`'));
+        let place = self.place_at(&span);
+        let key = match (missing, &place) {
+            (Some(key), _) => key.to_owned(),
+            (None, Some(place)) => place.path.last().cloned().unwrap_or_default(),
+            (None, None) => self.line_key(&span),
+        };
+        let what = if missing.is_some() { "is required".to_owned() } else { what };
+        let mut error = self.error(span, &key, what, None);
+        error.rule = Some(rule_of(&error.key));
+        error
+    }
+
+    /// What stands before the `=` of a line, in a text that is not TOML.
+    fn line_key(&self, span: &Range<usize>) -> String {
         let start = self.text[..span.start].rfind('\n').map_or(0, |n| n + 1);
         let line = self.text[start..].lines().next().unwrap_or("");
         let key = line.split('=').next().unwrap_or("").trim();
         if key.is_empty() { "scenario".into() } else { key.to_owned() }
     }
 
-    /// An error at a place.
+    /// What stands at a place; nothing for an empty one, which means the whole file.
+    fn place_at(&self, span: &Range<usize>) -> Option<Place> {
+        let whole = DeTable::parse(&self.text).ok()?;
+        let mut place = if span.is_empty() { None } else { find(whole.get_ref(), span.start) }?;
+        place.path.reverse();
+        Some(place)
+    }
+
+    /// An error at a place; an empty one means the whole file. `key` is the last part of the key,
+    /// the path to it is that of the place.
     pub fn error(
         &self,
         span: Range<usize>,
@@ -420,8 +463,47 @@ impl Source {
         rule: Option<&'static str>,
     ) -> ScenarioError {
         let line = self.text[..span.start.min(self.text.len())].matches('\n').count() + 1;
-        ScenarioError { file: self.file.clone(), line, key: key.into(), what: what.into(), rule }
+        let mut path = self.place_at(&span).map_or_else(Vec::new, |mut place| {
+            if !place.table {
+                place.path.pop();
+            }
+            place.path
+        });
+        path.push(key.to_owned());
+        let (file, key) = (self.file.clone(), path.join("."));
+        ScenarioError { file, line, key, what: what.into(), rule: rule.or(Some(HERE)) }
     }
+}
+
+/// What stands at a place of a file.
+struct Place {
+    /// Its key and the tables that it is in, the last one first until it is whole.
+    path: Vec<String>,
+    /// It is a table and no value.
+    table: bool,
+}
+
+/// The value or the table that a place lies in.
+fn find(table: &DeTable<'_>, at: usize) -> Option<Place> {
+    table.iter().find_map(|(key, value)| {
+        let inside = value.span().contains(&at);
+        let (found, table) = match value.get_ref() {
+            DeValue::Table(inner) => (find(inner, at), true),
+            DeValue::Array(all) => {
+                let tables = all.iter().filter_map(|e| Some((e.span(), e.get_ref().as_table()?)));
+                let mut of_tables = tables.map(|(span, inner)| {
+                    let whole = || span.contains(&at).then(|| Place { path: vec![], table: true });
+                    find(inner, at).or_else(whole)
+                });
+                (of_tables.find_map(|found| found), false)
+            }
+            _ => (None, false),
+        };
+        let here = || (inside || key.span().contains(&at)).then(|| Place { path: vec![], table });
+        let mut place = found.or_else(here)?;
+        place.path.push(key.get_ref().to_string());
+        Some(place)
+    })
 }
 
 /// The share of a class as an exact decimal, from a number or a string.

@@ -12,9 +12,10 @@ use toml::Spanned;
 use crate::buffers::{Buffers, Overheads, SACK_WIRE};
 use crate::driver::{LOWEST, SOURCES, TARGETS};
 use crate::host::{HostConfig, Room};
+use crate::keys::HERE;
 use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
-    Build, CLK_PS, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
+    Build, CLK_PS, Fault, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
 };
 use crate::switch::downlink::DownlinkSettings;
 use crate::switch::settings::SwitchSettings;
@@ -179,24 +180,19 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
     }
     if nics.len() != 2 {
         let what = format!("{} NICs: a scenario joins two", nics.len());
-        return Err(source.error(0..0, "nic", what, None));
+        return Err(source.error(0..0, "nic", what, Some("QP-1")));
     }
     // A port whose rate is not given keeps pace with every NIC.
     let fastest = nics.iter().map(|n: &NicSettings| n.wire_rate).max().unwrap_or_default();
     for nic in nics.iter_mut().filter(|n| n.downlink.rate == 0) {
         nic.downlink.rate = fastest;
     }
-    let messages =
-        file.message.iter().map(|m| check.message(m, &nics)).collect::<Result<_, _>>()?;
-    let mut faults = Vec::new();
-    for fault in &file.fault {
-        let f = fault.get_ref();
-        let nic = check.index("nic", &f.nic, &nics)?;
-        let at = check.clocks("at", f.at.as_ref(), 0)?;
-        faults.push(FaultSettings { nic, kind: f.kind, count: f.count, at });
-    }
+    let message = |m| check.message(m, &nics);
+    let messages = file.message.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let fault = |f: &Spanned<Fault>| check.fault(f.get_ref(), &nics);
+    let faults = file.fault.iter().map(fault).collect::<Result<_, _>>()?;
     let records = check.parameters(&file.parameters)?;
-    let switch = check.switch(&file.switch, &nics)?;
+    let switch = check.switch(&file.switch, &nics, &messages)?;
     Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch, records })
 }
 
@@ -245,7 +241,11 @@ impl Check<'_> {
         if legal.contains(value.get_ref()) {
             return Ok(*value.get_ref());
         }
-        let what = format!("{} is not from {} to {}", value.get_ref(), legal.start(), legal.end());
+        let (least, most) = (legal.start(), legal.end());
+        let what = match *most {
+            u64::MAX => format!("{} is less than {least}", value.get_ref()),
+            _ => format!("{} is not from {least} to {most}", value.get_ref()),
+        };
         Err(self.error(value, key, what, rule))
     }
 
@@ -336,6 +336,15 @@ impl Check<'_> {
         mss: u64,
         overheads: Overheads,
     ) -> Result<u64, ScenarioError> {
+        let bytes_of = |n: &Nic| n.congestion_window.clone();
+        for table in [n, d] {
+            if let (Some(_), Some(bytes)) = (&table.max_congestion_window, bytes_of(table)) {
+                let what = "stands beside MaxCongestionWindow: give one of the two";
+                return Err(self.error(&bytes, "CongestionWindow", what, "CC-1"));
+            }
+        }
+        // What the NIC says goes before what the defaults say, in either unit.
+        let defaults = n.max_congestion_window.is_none().then(|| bytes_of(d)).flatten();
         let packets = self.number(
             "MaxCongestionWindow",
             pick!(n, d, max_congestion_window),
@@ -345,7 +354,7 @@ impl Check<'_> {
         )?;
         self.size(
             "CongestionWindow",
-            pick!(n, d, congestion_window),
+            bytes_of(n).or(defaults).as_ref(),
             packets * (mss + overheads.nominal),
             1..=u64::from(u32::MAX),
             "CC-1",
@@ -391,7 +400,9 @@ impl Check<'_> {
         let icrc = pick!(n, d, icrc_enable).copied().unwrap_or(false);
         let trailer = if icrc { u64::from(ICRC_BYTES) } else { 0 };
         let largest = [mss + overheads.wire + trailer, SACK_WIRE + trailer];
-        let buffers = self.buffers(at, d, largest)?;
+        self.one_end_only(&n.pcie, &n.host_pcie)?;
+        self.one_end_only(&d.pcie, &d.host_pcie)?;
+        let buffers = self.buffers(at, d, largest, overheads.charge_less)?;
         let data_rate = self.wire_rate(pick!(n, d, data_rate))?;
         let downlink = self.downlink(&n.downlink, &d.downlink, delay)?;
         let settled = NicSettings {
@@ -461,6 +472,31 @@ impl Check<'_> {
             header("RXHeaderBufferSize", pick!(end, d, rx_header_buffer_size))?,
             data("RXDataBufferSize", pick!(end, d, rx_data_buffer_size))?,
         ])
+    }
+
+    /// A key of one end of the link at the other end, where it would change nothing.
+    fn one_end_only(&self, nic: &Pcie, host: &Pcie) -> Result<(), ScenarioError> {
+        let (times, places) =
+            ("a time of the host's: write HostPCIe", "the host's: write HostPCIe");
+        let wrong = [
+            (nic.drain_delay.as_ref().map(Spanned::span), "DrainDelay", times, "PCI-4"),
+            (nic.drain_stops.as_ref().map(Spanned::span), "DrainStops", times, "PCI-4"),
+            (nic.disorder.as_ref().map(Spanned::span), "Disorder", times, "PCI-1"),
+            (nic.latency.as_ref().map(Spanned::span), "Latency", times, "PCI-1"),
+            (nic.rcb.as_ref().map(Spanned::span), "RCB", places, "PCI-5"),
+            (nic.source_base.as_ref().map(Spanned::span), "SourceBase", places, "PCI-5"),
+            (nic.target_base.as_ref().map(Spanned::span), "TargetBase", places, "PCI-5"),
+            (
+                host.read_request_size.as_ref().map(Spanned::span),
+                "ReadRequestSize",
+                "the NIC's, a host reads nothing: write PCIe",
+                "PCI-3",
+            ),
+        ];
+        let first = wrong.into_iter().find_map(|(span, key, what, rule)| {
+            span.map(|span| self.source.error(span, key, format!("is {what}.{key}"), Some(rule)))
+        });
+        first.map_or(Ok(()), Err)
     }
 
     fn bases(&self, end: &Pcie, d: &Pcie) -> Result<[u64; 2], ScenarioError> {
@@ -538,11 +574,30 @@ impl Check<'_> {
         let Some(address) = &nic.address else {
             return Err(self.error(at, "address", "a NIC needs an IPv4 address", "QP-1"));
         };
-        let parsed = address.get_ref().parse().map_err(|_| {
-            let what = format!("`{}` is not an IPv4 address", address.get_ref());
-            self.error(address, "address", what, "QP-1")
+        self.name(name)?;
+        let text = address.get_ref();
+        let parsed: Ipv4Addr = text.parse().map_err(|_| {
+            self.error(address, "address", format!("`{text}` is not an IPv4 address"), "QP-1")
         })?;
+        if parsed.is_unspecified() || parsed.is_broadcast() || parsed.is_multicast() {
+            let what = format!("{text} is no address of one NIC");
+            return Err(self.error(address, "address", what, "QP-1"));
+        }
         Ok((name.get_ref().clone(), parsed))
+    }
+
+    /// A name stands in records and scopes: letters, digits and `-`, `_`, `.`, up to 64.
+    fn name(&self, name: &Spanned<String>) -> Result<(), ScenarioError> {
+        let text = name.get_ref();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if starts && text.len() <= 64 && text.chars().all(plain) {
+            return Ok(());
+        }
+        let what = format!(
+            "{text:?} is not 1 to 64 letters, digits, `-`, `_` and `.`, from a letter or digit on"
+        );
+        Err(self.error(name, "name", what, "QP-1"))
     }
 
     fn unlike(
@@ -604,9 +659,7 @@ impl Check<'_> {
             let what = format!("{} B is less than `bytes`, {least} B", most.get_ref().0);
             return Err(self.error(most, "most", what, "QP-2"));
         }
-        if m.offset > 4095 {
-            return Err(self.error(at, "offset", "must be below 4,096", "PCI-5"));
-        }
+        let offset = self.number("offset", m.offset.as_ref(), 0, 0..=4_095, "PCI-5")?;
         let outstanding = self.number(
             "outstanding",
             m.outstanding.as_ref(),
@@ -618,11 +671,20 @@ impl Check<'_> {
             from,
             to,
             bytes: (least, most.get_ref().0),
-            count: m.count,
+            count: self.number("count", m.count.as_ref(), 1, 1..=u64::MAX, HERE)?,
             outstanding,
             at: self.clocks("at", m.at.as_ref(), 0)?,
-            offset: m.offset,
+            offset,
             one_qp: m.one_qp,
+        })
+    }
+
+    fn fault(&self, f: &Fault, nics: &[NicSettings]) -> Result<FaultSettings, ScenarioError> {
+        Ok(FaultSettings {
+            nic: self.index("nic", &f.nic, nics)?,
+            kind: f.kind,
+            count: self.number("count", f.count.as_ref(), 1, 1..=u64::MAX, HERE)?,
+            at: self.clocks("at", f.at.as_ref(), 0)?,
         })
     }
 }

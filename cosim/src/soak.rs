@@ -2,7 +2,7 @@
 
 pub mod nic;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -24,9 +24,9 @@ pub struct Nics {
     #[command(flatten)]
     amount: Amount,
     /// Clocks of each seed after boot.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = some())]
     each: u64,
-    /// Frames of all kinds may be lost, trimmed and reordered too.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed too.
     #[arg(long)]
     lossy: bool,
     /// File for the whole report as JSON, with each seed's scenario.
@@ -66,10 +66,22 @@ impl Amount {
     }
 }
 
+impl Unit {
+    /// The file that the whole report goes to.
+    pub fn out(&self) -> Option<&Path> {
+        match self {
+            Self::Rc(_) => None,
+            Self::Nic(nics) => nics.out.as_deref(),
+        }
+    }
+}
+
 /// A soak's report, and what is wrong with it, if anything.
 pub struct Soaked {
     /// The report.
     pub text: String,
+    /// The whole of it, where there is more.
+    pub json: String,
     /// Why it is not as it should be.
     pub wrong: Option<String>,
 }
@@ -99,14 +111,9 @@ fn nic(nics: &Nics) -> Result<Soaked, CheckError> {
     };
     let report = nic::soak(&plan, &choice, |n| bar.set_position(n))?;
     bar.finish_and_clear();
-    let mut wrong = (!report.passed()).then(|| "a seed failed".to_owned());
-    if let Some(path) = &nics.out {
-        let text = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
-        if let Err(e) = std::fs::write(path, text) {
-            wrong.get_or_insert(format!("failed to write {}: {e}", path.display()));
-        }
-    }
-    Ok(Soaked { text: report.table(), wrong })
+    let wrong = (!report.passed()).then(|| "a seed failed".to_owned());
+    let json = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
+    Ok(Soaked { text: report.table(), json, wrong })
 }
 
 fn rc(amount: &Amount) -> Result<Soaked, CheckError> {
@@ -116,5 +123,5 @@ fn rc(amount: &Amount) -> Result<Soaked, CheckError> {
     let (seed, seeds, clocks) = (amount.seed, amount.seeds, amount.clocks);
     let report = soak(seed, seeds, clocks, amount.mode(), &choice, |n| bar.set_position(n))?;
     bar.finish_and_clear();
-    Ok(Soaked { text: text(&report), wrong: report.complaint() })
+    Ok(Soaked { text: text(&report), json: String::new(), wrong: report.complaint() })
 }

@@ -50,10 +50,29 @@ pub fn summary(result: &RunResult, run: &Run) -> String {
             row(&mut out, "  bad TLPs", &bad.collect::<Vec<_>>().join(", "));
         }
     }
+    short(&mut out, result);
     row(&mut out, "seed", &result.seed.to_string());
     row(&mut out, "digest", &result.digest);
     row(&mut out, "outcome", result.outcome);
     out
+}
+
+/// Tables of the scenario that did nothing, or less than they were asked for.
+fn short(out: &mut String, result: &RunResult) {
+    let mut tell = |title: &str, what: &str, acted: u64, asked: Option<u64>| match asked {
+        Some(asked) if acted < asked => {
+            row(out, title, &format!("{what}: done {acted} of {asked}"));
+        }
+        None if acted == 0 => row(out, title, &format!("{what}: never done")),
+        _ => {}
+    };
+    for rule in &result.switch {
+        tell(&format!("switch {}", rule.table), rule.action, rule.acted, rule.asked);
+    }
+    for (fault, place) in result.faults.iter().zip(1..) {
+        let what = format!("{} to {}", fault.kind.name(), fault.nic);
+        tell(&format!("fault {place}"), &what, fault.acted, Some(fault.asked));
+    }
 }
 
 fn messages(out: &mut String, result: &RunResult) {

@@ -18,6 +18,7 @@ use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
 use crate::host::{Host, Room};
 use crate::pcie::PcieBuffers;
+use crate::run::FaultResult;
 use crate::scenario::CLK_PS;
 use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
@@ -131,6 +132,11 @@ impl World {
     /// Every message is complete at both ends, every close written, and nothing moves.
     pub fn finished(&self) -> bool {
         self.state() == State::Finished
+    }
+
+    /// What came of each fault.
+    pub fn fault_results(&self) -> Vec<FaultResult> {
+        self.faults.results(&self.nodes, |n| self.settings.nics[n].name.clone())
     }
 
     /// Who waits for what, for a run that does not end.

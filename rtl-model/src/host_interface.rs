@@ -369,6 +369,11 @@ impl Bank {
 /// Traffic classes of each buffer (BUF-1).
 pub const CLASSES: usize = 8;
 
+/// A number of a class, in a level of 32 bits each.
+pub fn level(of: &Wide<4>, class: usize) -> u32 {
+    (of.0[class / 2] >> (32 * (class % 2))) as u32
+}
+
 /// The banks, in the order of their indices.
 pub const BANKS: &[Bank] = &[
     bank("egress_pool", index::EGRESS_POOL, 32, 230_400, 25_600),

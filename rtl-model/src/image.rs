@@ -122,8 +122,6 @@ pub struct Changes {
     at: usize,
     /// Where each clock begins.
     clocks: Vec<usize>,
-    /// Where each part begins, and its words.
-    parts: Vec<(usize, usize)>,
 }
 
 impl Changes {
@@ -131,7 +129,6 @@ impl Changes {
     pub fn clear(&mut self) {
         self.at = 0;
         self.clocks.clear();
-        self.parts.clear();
     }
 
     /// Clocks so far.
@@ -152,7 +149,6 @@ impl Changes {
     #[inline]
     pub fn part(&mut self, part: usize, words: usize, write: impl FnOnce(&mut Writer<'_>)) {
         let start = *self.clocks.last().expect("a clock has begun");
-        self.parts.push((self.at, words));
         let room = self.room(1 + words);
         room[0] = part as u32;
         let mut writer = Writer::new(&mut room[1..]);
@@ -176,12 +172,17 @@ impl Changes {
         &self.words[self.clocks[clock]..self.at]
     }
 
-    /// The parts of a clock: number and words.
-    pub fn parts(&self, clock: usize) -> impl Iterator<Item = (usize, &[u32])> {
-        let end = self.clocks.get(clock + 1).copied().unwrap_or(self.at);
-        let inside = self.clocks[clock]..end;
-        let parts = self.parts.iter().filter(move |(at, _)| inside.contains(at));
-        parts.map(|(at, words)| (self.words[*at] as usize, &self.words[at + 1..=at + words]))
+    /// The parts of a clock, number and words; `words` gives the length of each.
+    pub fn parts(&self, clock: usize, words: impl Fn(usize) -> usize) -> Vec<(usize, &[u32])> {
+        let log = self.from(clock);
+        let mut at = 1;
+        let parts = (0..log[0]).map(|_| {
+            let part = log[at] as usize;
+            let from = at + 1;
+            at = from + words(part);
+            (part, &log[from..at])
+        });
+        parts.collect()
     }
 }
 
@@ -311,20 +312,16 @@ impl<const N: usize> Wide<N> {
     /// When there are more bytes than that.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         assert!(bytes.len() <= 8 * N, "{} bytes into {} words", bytes.len(), N);
-        let mut out = [0; N];
-        for (word, chunk) in out.iter_mut().zip(bytes.chunks(8)) {
-            let mut le = [0; 8];
-            le[..chunk.len()].copy_from_slice(chunk);
-            *word = u64::from_le_bytes(le);
-        }
-        Self(out)
+        let mut raw = [[0; 8]; N];
+        raw.as_flattened_mut()[..bytes.len()].copy_from_slice(bytes);
+        Self(raw.map(u64::from_le_bytes))
     }
 
     /// The bytes, byte 0 first, into `out`: as many as it holds.
     pub fn to_bytes(&self, out: &mut [u8]) {
-        for (word, chunk) in self.0.iter().zip(out.chunks_mut(8)) {
-            chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
-        }
+        let raw = self.0.map(u64::to_le_bytes);
+        let len = out.len().min(8 * N);
+        out[..len].copy_from_slice(&raw.as_flattened()[..len]);
     }
 }
 

@@ -3,9 +3,9 @@
 //! Twin of `hdl/ingress_pool.sv`. A verdict of clock n leaves on its stream in n + 1; a word of
 //! clock n is on the ring's write port in n + 1. Throughput 1 word and 1 verdict per clock.
 //!
-//! BUF-1: pools of classes 0 (data) and 1 (control, trimmed). BUF-4, RX-2: charged on arrival or
-//! dropped (Pool), released by whoever is done with it. PKT-4: trimmed is charged to control, probes
-//! to data.
+//! BUF-1: a pool for each of eight classes, its size a register; one without an entry has no room.
+//! BUF-4, RX-2: charged on arrival to the class that `packet_parse` gives it (PKT-4) or dropped
+//! (Pool), released by whoever is done with it.
 //!
 //! A frame's words lie in the ring from `base` on; they count once its verdict takes them, else
 //! the next frame overwrites them. A verdict comes before the next frame's first word, or with it.
@@ -22,7 +22,8 @@ use derive::Image;
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::image::{BadBits, Field, Item, Reader, Writer};
+use crate::host_interface::{CLASSES, level};
+use crate::image::{BadBits, Field, Item, Reader, Wide, Writer};
 use crate::sizes::Sizes;
 use crate::types::{Drop, Kind, Parsed, Word};
 
@@ -42,6 +43,9 @@ pub struct Inputs {
     pub in_valid: bool,
     /// The frame's fields.
     pub r#in: Parsed,
+    /// Its class.
+    #[bits(3)]
+    pub in_cls: u8,
     /// Why it is dropped.
     pub in_drop: Drop,
     /// Words that came for it.
@@ -52,21 +56,33 @@ pub struct Inputs {
     pub ctl_ready: bool,
     /// From `payload_write`: a data frame's write was accepted.
     pub rel_valid: bool,
+    /// Its class.
+    #[bits(3)]
+    pub rel_cls: u8,
     /// Its charge.
     #[bits(14)]
     pub rel_bytes: u16,
     /// From `rx_track`: a data frame that is not written is done.
     pub rel2_valid: bool,
+    /// Its class.
+    #[bits(3)]
+    pub rel2_cls: u8,
     /// Its charge.
     #[bits(14)]
     pub rel2_bytes: u16,
     /// From `rx_track`: a trimmed frame is done.
     pub relt_valid: bool,
+    /// Its class.
+    #[bits(3)]
+    pub relt_cls: u8,
     /// Its charge.
     #[bits(14)]
     pub relt_bytes: u16,
     /// From `ack_take`: a control frame is done.
     pub relc_valid: bool,
+    /// Its class.
+    #[bits(3)]
+    pub relc_cls: u8,
     /// Its charge.
     #[bits(14)]
     pub relc_bytes: u16,
@@ -74,10 +90,8 @@ pub struct Inputs {
     pub free_valid: bool,
     /// How many.
     pub free_words: u8,
-    /// From `csr`: bytes of class 0's pool.
-    pub cfg_ingress_pool0: u32,
-    /// From `csr`: bytes of class 1's pool.
-    pub cfg_ingress_pool1: u32,
+    /// From `csr`: bytes of each class's pool.
+    pub cfg_ingress_pool: Wide<4>,
 }
 
 /// Output ports, without the `_o`.
@@ -101,20 +115,24 @@ pub struct Outputs {
     pub drop_valid: bool,
     /// Why.
     pub drop_reason: Drop,
-    /// Bytes held of class 0's pool.
-    pub occ0: u32,
-    /// Bytes held of class 1's pool.
-    pub occ1: u32,
+    /// Bytes held of each class's pool.
+    pub occ: Wide<4>,
     /// To `pause_send`: a packet arrived in the clock before.
     pub arr_valid: bool,
-    /// It is of class 1.
-    pub arr_ctl: bool,
+    /// Its class.
+    #[bits(3)]
+    pub arr_cls: u8,
     /// What its class then held, it included, taken or not.
     pub arr_occ: u32,
-    /// Something of class 0 was released in the clock before.
-    pub rel0: bool,
-    /// Something of class 1 was.
-    pub rel1: bool,
+    /// To `pause_send`: the classes of which something was released in the clock before.
+    pub rel_cls: u8,
+}
+
+impl Outputs {
+    /// Bytes held of a class's pool.
+    pub fn held(&self, class: usize) -> u32 {
+        level(&self.occ, class)
+    }
 }
 
 /// Words of the ring: a parameter of the RTL and no register.
@@ -141,10 +159,8 @@ pub struct Regs {
     pub held: u32,
     /// Words so far of the frame that is coming in.
     pub count: u8,
-    /// Bytes held of class 0's pool.
-    pub occ0: u32,
-    /// Bytes held of class 1's pool.
-    pub occ1: u32,
+    /// Bytes held of each pool.
+    pub occ: [u32; CLASSES],
     /// A word goes to the ring.
     pub ring_we: bool,
     /// Where.
@@ -165,14 +181,13 @@ pub struct Regs {
     pub drop_reason: Drop,
     /// A packet arrived.
     pub arr_valid: bool,
-    /// It was of class 1.
-    pub arr_ctl: bool,
+    /// Its class.
+    #[bits(3)]
+    pub arr_cls: u8,
     /// What its class held with it.
     pub arr_occ: u32,
-    /// Something of class 0 was released.
-    pub rel0: bool,
-    /// Something of class 1 was.
-    pub rel1: bool,
+    /// Classes of which something was released.
+    pub rel_cls: u8,
 }
 
 impl Block for Regs {
@@ -185,8 +200,7 @@ impl Block for Regs {
             base: 0,
             held: 0,
             count: 0,
-            occ0: 0,
-            occ1: 0,
+            occ: [0; CLASSES],
             ring_we: false,
             ring_waddr: 0,
             ring_wdata: Word::ZERO,
@@ -197,10 +211,9 @@ impl Block for Regs {
             drop_valid: false,
             drop_reason: Drop::None,
             arr_valid: false,
-            arr_ctl: false,
+            arr_cls: 0,
             arr_occ: 0,
-            rel0: false,
-            rel1: false,
+            rel_cls: 0,
         }
     }
 
@@ -214,13 +227,13 @@ impl Block for Regs {
         o.ctl = self.ctl;
         o.drop_valid = self.drop_valid;
         o.drop_reason = self.drop_reason;
-        o.occ0 = self.occ0;
-        o.occ1 = self.occ1;
+        for (out, pair) in o.occ.0.iter_mut().zip(self.occ.chunks_exact(2)) {
+            *out = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+        }
         o.arr_valid = self.arr_valid;
-        o.arr_ctl = self.arr_ctl;
+        o.arr_cls = self.arr_cls;
         o.arr_occ = self.arr_occ;
-        o.rel0 = self.rel0;
-        o.rel1 = self.rel1;
+        o.rel_cls = self.rel_cls;
     }
 
     fn clock(&mut self, i: &Inputs, _: &Outputs) {
@@ -229,13 +242,10 @@ impl Block for Regs {
         self.dat_valid &= !i.dat_ready;
         self.ctl_valid &= !i.ctl_ready;
 
-        self.rel0 = i.rel_valid || i.rel2_valid;
-        self.rel1 = i.relt_valid || i.relc_valid;
         self.arr_valid = i.in_valid && i.in_drop == Drop::None;
         if self.arr_valid {
-            self.arr_ctl = !matches!(i.r#in.kind, Kind::Data | Kind::Probe);
-            let held = if self.arr_ctl { self.occ1 } else { self.occ0 };
-            self.arr_occ = held.wrapping_add(u32::from(i.r#in.charge));
+            self.arr_cls = i.in_cls;
+            self.arr_occ = self.held_of(i).wrapping_add(u32::from(i.r#in.charge));
         }
         self.drop_valid = false;
         if i.in_valid {
@@ -258,13 +268,11 @@ impl Block for Regs {
             self.count += 1;
         }
 
-        let sum = |a: bool, a_bytes: u16, b: bool, b_bytes: u16| {
-            u32::from(a) * u32::from(a_bytes) + u32::from(b) * u32::from(b_bytes)
-        };
-        let gone0 = sum(i.rel_valid, i.rel_bytes, i.rel2_valid, i.rel2_bytes);
-        let gone1 = sum(i.relt_valid, i.relt_bytes, i.relc_valid, i.relc_bytes);
-        self.occ0 = self.occ0.wrapping_sub(gone0);
-        self.occ1 = self.occ1.wrapping_sub(gone1);
+        self.rel_cls = 0;
+        self.release(i.rel_valid, i.rel_cls, i.rel_bytes);
+        self.release(i.rel2_valid, i.rel2_cls, i.rel2_bytes);
+        self.release(i.relt_valid, i.relt_cls, i.relt_bytes);
+        self.release(i.relc_valid, i.relc_cls, i.relc_bytes);
         if i.free_valid {
             self.held = self.held.wrapping_sub(u32::from(i.free_words)) & 0x1_ffff;
         }
@@ -274,8 +282,7 @@ impl Block for Regs {
         let output = self.ring_we
             || self.drop_valid
             || self.arr_valid
-            || self.rel0
-            || self.rel1
+            || self.rel_cls != 0
             || self.dat_valid && i.dat_ready
             || self.ctl_valid && i.ctl_ready;
         let input = i.word_valid || i.in_valid || i.free_valid;
@@ -289,49 +296,42 @@ impl Regs {
         word & (self.ring_words.0 - 1) as u16
     }
 
+    /// Bytes held of the arriving frame's class.
+    fn held_of(&self, i: &Inputs) -> u32 {
+        self.occ[usize::from(i.in_cls)]
+    }
+
+    fn release(&mut self, valid: bool, class: u8, bytes: u16) {
+        if valid {
+            let occ = &mut self.occ[usize::from(class)];
+            *occ = occ.wrapping_sub(u32::from(bytes));
+            self.rel_cls |= 1 << class;
+        }
+    }
+
     /// Takes a frame without a fault, or says that there is no room for it (RX-2).
     fn arrive(&mut self, i: &Inputs, dat_room: bool, ctl_room: bool) -> Drop {
         let frame = &i.r#in;
-        let fits =
-            |occ: u32, pool: u32| u64::from(occ) + u64::from(frame.charge) <= u64::from(pool);
-        let charge = u32::from(frame.charge);
-        let words = u32::from(i.in_words);
-        match frame.kind {
-            Kind::Data => {
-                let ring_room = self.held + words + MARGIN_WORDS <= self.ring_words.0;
-                if !(dat_room && ring_room && fits(self.occ0, i.cfg_ingress_pool0)) {
-                    return Drop::Pool;
-                }
-                self.occ0 += charge;
-                self.held += words;
-                self.dat_valid = true;
-                self.dat = Parsed { word: self.base, ..*frame };
-                self.base = self.wrap(self.base.wrapping_add(u16::from(i.in_words)));
-            }
-            Kind::Probe => {
-                if !(dat_room && fits(self.occ0, i.cfg_ingress_pool0)) {
-                    return Drop::Pool;
-                }
-                self.occ0 += charge;
-                self.dat_valid = true;
-                self.dat = Parsed { word: self.base, ..*frame };
-            }
-            Kind::Trimmed => {
-                if !(dat_room && fits(self.occ1, i.cfg_ingress_pool1)) {
-                    return Drop::Pool;
-                }
-                self.occ1 += charge;
-                self.dat_valid = true;
-                self.dat = Parsed { word: self.base, ..*frame };
-            }
-            Kind::Ack | Kind::Sack | Kind::Nack => {
-                if !(ctl_room && fits(self.occ1, i.cfg_ingress_pool1)) {
-                    return Drop::Pool;
-                }
-                self.occ1 += charge;
-                self.ctl_valid = true;
-                self.ctl = *frame;
-            }
+        let (kind, words) = (frame.kind, u32::from(i.in_words));
+        let to_dat = matches!(kind, Kind::Data | Kind::Trimmed | Kind::Probe);
+        let stream = if to_dat { dat_room } else { ctl_room };
+        let held = u64::from(self.held_of(i)) + u64::from(frame.charge);
+        let pool = held <= u64::from(level(&i.cfg_ingress_pool, usize::from(i.in_cls)));
+        let ring = kind != Kind::Data || self.held + words + MARGIN_WORDS <= self.ring_words.0;
+        if !(stream && pool && ring) {
+            return Drop::Pool;
+        }
+        self.occ[usize::from(i.in_cls)] = held as u32;
+        if to_dat {
+            self.dat_valid = true;
+            self.dat = Parsed { word: self.base, ..*frame };
+        } else {
+            self.ctl_valid = true;
+            self.ctl = *frame;
+        }
+        if kind == Kind::Data {
+            self.held += words;
+            self.base = self.wrap(self.base.wrapping_add(u16::from(i.in_words)));
         }
         Drop::None
     }

@@ -161,6 +161,17 @@ mod at {
     super::blocks!(numbers);
 }
 
+/// The memories' numbers: their bits in a mask.
+#[allow(non_upper_case_globals)]
+mod ram {
+    macro_rules! numbers {
+        ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
+            $(pub const $name: u32 = $k;)*
+        };
+    }
+    super::memories!(numbers);
+}
+
 /// The blocks that the NIC's output ports come from.
 const PORTS: u64 = 1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::pcie_room | 1 << at::port_tx;
 
@@ -291,15 +302,17 @@ impl Nic {
 
     /// Third phase: the rising edge.
     pub fn clock(&mut self, _ports: &Inputs) {
+        let (wake, sleep, mut due) = (self.wake, self.sleep, 0);
         macro_rules! each {
-            ([$s:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
-                $(if $s.wake >> $k & 1 == 1 && !($s.sleep && $s.b.$name.idle(&$s.i.$name)) {
+            ([$s:expr, $due:expr] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
+                $(if wake >> $k & 1 == 1 && !(sleep && $s.b.$name.idle(&$s.i.$name)) {
                     $s.b.$name.clock(&$s.i.$name, &$s.o.$name);
-                    $s.due |= 1 << $k;
+                    $due |= 1 << $k;
                 })*
             };
         }
-        blocks!(each, self);
+        blocks!(each, self, due);
+        self.due |= due;
         self.clock_memories();
     }
 

@@ -4,6 +4,7 @@
 //!
 //! RX-1: the checks come in the order of [`Drop`], and the first that fails is the reason. BUF-4:
 //! PFC's frames end here, counted by `pfc_valid` and never charged. PKT-3: trimmed is by codepoint.
+//! PKT-4: data and probes have class 0; ACKs, SACKs, NACKs and what is trimmed class 1.
 //!
 //! Borders and choices:
 //! - Short is below 58 B, the end of BTH and FCS. A frame that ends inside its opcode's later
@@ -84,6 +85,9 @@ pub struct Outputs {
     pub out_valid: bool,
     /// The fields of a frame that is not dropped.
     pub out: Parsed,
+    /// Its class (PKT-4).
+    #[bits(3)]
+    pub out_cls: u8,
     /// Why it is dropped.
     pub out_drop: Drop,
     /// Words of payload that went to `ingress_pool`.
@@ -134,6 +138,7 @@ impl Block for Regs {
     fn drive(&self, o: &mut Outputs) {
         o.out_valid = self.valid;
         o.out = self.parsed;
+        o.out_cls = u8::from(!matches!(self.parsed.kind, Kind::Data | Kind::Probe));
         o.out_drop = self.drop;
         o.out_words = self.words;
         o.pfc_valid = self.pfc;

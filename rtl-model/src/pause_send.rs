@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::header::{ETHERTYPE_PFC, PFC_BYTES, PFC_MAC, PFC_OPCODE};
-use crate::host_interface::CLASSES;
+use crate::host_interface::{CLASSES, level};
 use crate::image::Wide;
 use crate::pause_hold::{QUANTUM_UNITS, quanta_of};
 use crate::sizes::Sizes;
@@ -172,11 +172,6 @@ impl Block for Regs {
         let arrival = i.arr_valid && i.cfg_pfc_enable != 0;
         !waits && !told && !arrival && self.out == 0
     }
-}
-
-/// A number of a class, in a level of 32 bits each.
-fn level(of: &Wide<4>, class: usize) -> u32 {
-    (of.0[class / 2] >> (32 * (class % 2))) as u32
 }
 
 /// A PFC frame of a class, FCS left out (section 12).

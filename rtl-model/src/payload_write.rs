@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::image::{BadBits, Field, Item, Reader, Wide, Writer};
+use crate::port_tx::{pack, unpack};
 use crate::sizes::Sizes;
 use crate::types::{Delivery, Qpn, Word};
 
@@ -247,12 +248,10 @@ struct Flow {
 
 /// The 64 bytes that start at byte `turn` of `low` and `high`; `turn` is 1 to 64.
 fn turned(low: &Word, high: &Word, turn: u8) -> Word {
-    let byte = |n: usize| if n < 8 { low.0[n] } else { high.0[n - 8] };
-    let (skip, bits) = (usize::from(turn / 8), u32::from(turn % 8) * 8);
-    Wide(std::array::from_fn(|n| match bits {
-        0 => byte(n + skip),
-        _ => byte(n + skip) >> bits | byte(n + skip + 1) << (64 - bits),
-    }))
+    let mut bytes = [0; 128];
+    unpack(low, &mut bytes[..64]);
+    unpack(high, &mut bytes[64..]);
+    pack(&bytes[usize::from(turn)..][..64])
 }
 
 impl Regs {

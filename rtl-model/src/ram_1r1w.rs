@@ -4,6 +4,7 @@
 //! in which `re` was high. A read of the word written in the same clock gives the old word. There
 //! is no reset: words and `rdata` start from whatever was loaded.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use derive::Image as DeriveImage;
@@ -69,8 +70,9 @@ impl<T: Item + Clone + Default> Ram<T> {
 
     /// The rising edge with a write.
     #[inline]
-    pub fn write(&mut self, addr: u32, word: T) {
-        self.poke(addr as usize, word);
+    pub fn write(&mut self, addr: u32, word: impl Borrow<T>) {
+        let addr = addr as usize;
+        Arc::make_mut(&mut self.pages[addr / PAGE])[addr % PAGE].clone_from(word.borrow());
     }
 
     /// One clock with these inputs.
@@ -79,7 +81,7 @@ impl<T: Item + Clone + Default> Ram<T> {
             self.read(i.raddr);
         }
         if i.we {
-            self.write(i.waddr, i.wdata.clone());
+            self.write(i.waddr, &i.wdata);
         }
     }
 

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::image::Wide;
+use crate::port_tx::{pack, unpack};
 use crate::sizes::Sizes;
 use crate::types::{Beat, Word};
 
@@ -342,20 +343,21 @@ impl Regs {
 
     /// One half of a completion's beat: the word it fills, and what is left of it.
     fn word(&mut self, i: &Inputs, rot: u8) {
-        let half = &i.rx_data.0[if self.half { 8 } else { 0 }..][..8];
-        let from = |n: usize| (half[n / 2] >> (32 * (n % 2))) as u32;
-        let (rot, before) = (usize::from(rot), self.res);
-        for n in 0..8 {
-            let pair = |n: usize| u64::from(from((n + 16 - rot) % 16));
-            let turned = pair(2 * n + 1) << 32 | pair(2 * n);
-            let keep = match rot.saturating_sub(2 * n) {
-                0 => 0,
-                1 => u64::from(u32::MAX),
-                _ => u64::MAX,
-            };
-            self.res.0[n] = turned;
-            self.cpl_data.0[n] = before.0[n] & keep | turned & !keep;
+        let half = if self.half { &i.rx_data.0[8..] } else { &i.rx_data.0[..8] };
+        let half: Word = Wide(*half.first_chunk().expect("half a beat"));
+        let before = 4 * usize::from(rot);
+        let mut twice = [0; 128];
+        unpack(&half, &mut twice[..64]);
+        unpack(&half, &mut twice[64..]);
+        let turned = &mut twice[64 - before..][..64];
+        let rest = pack(turned);
+        if before > 0 {
+            let mut kept = [0; 64];
+            unpack(&self.res, &mut kept);
+            turned[..before].copy_from_slice(&kept[..before]);
         }
+        self.cpl_data = pack(turned);
+        self.res = rest;
     }
 
     /// Takes the beat at the input, or its half.

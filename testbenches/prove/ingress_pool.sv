@@ -1,35 +1,40 @@
 // What ingress_pool promises, proved for every input that keeps its contract (BUF-1, BUF-4). Each
 // assertion is a step of an induction.
 //
-// Nothing is released that was not charged before, and no words are freed that were not taken. The
-// pools may be any, and stand still.
+// CLASS stands for any: all are alike. Nothing is released that was not charged before, and no words
+// are freed that were not taken. The pools may be any, and stand still.
 
 module ingress_pool_prove
   import nic_pkg::*;
 #(
-  parameter int unsigned PART = 0
+  parameter int unsigned PART = 0,
+  parameter logic [2:0] CLASS = 3'd2
 ) (
-  input logic       clk_i,
-  input logic       rst_ni,
-  input logic       in_valid_i,
-  input kind_e      kind_i,
-  input len_t       charge_i,
-  input drop_e      drop_i,
-  input logic [7:0] words_i,
-  input logic       dat_ready_i,
-  input logic       ctl_ready_i,
-  input logic       rel_valid_i,
-  input len_t       rel_bytes_i,
-  input logic       rel2_valid_i,
-  input len_t       rel2_bytes_i,
-  input logic       relt_valid_i,
-  input len_t       relt_bytes_i,
-  input logic       relc_valid_i,
-  input len_t       relc_bytes_i,
-  input logic       free_valid_i,
-  input logic [7:0] free_words_i,
-  input bytes_t     pool0_i,
-  input bytes_t     pool1_i
+  input logic         clk_i,
+  input logic         rst_ni,
+  input logic         in_valid_i,
+  input kind_e        kind_i,
+  input logic [  2:0] cls_i,
+  input len_t         charge_i,
+  input drop_e        drop_i,
+  input logic [  7:0] words_i,
+  input logic         dat_ready_i,
+  input logic         ctl_ready_i,
+  input logic         rel_valid_i,
+  input logic [  2:0] rel_cls_i,
+  input len_t         rel_bytes_i,
+  input logic         rel2_valid_i,
+  input logic [  2:0] rel2_cls_i,
+  input len_t         rel2_bytes_i,
+  input logic         relt_valid_i,
+  input logic [  2:0] relt_cls_i,
+  input len_t         relt_bytes_i,
+  input logic         relc_valid_i,
+  input logic [  2:0] relc_cls_i,
+  input len_t         relc_bytes_i,
+  input logic         free_valid_i,
+  input logic [  7:0] free_words_i,
+  input logic [255:0] pools_i
 );
 
   localparam int unsigned RING = 1024;
@@ -51,6 +56,7 @@ module ingress_pool_prove
       .word_data_i('0),
       .in_valid_i,
       .in_i(frame),
+      .in_cls_i(cls_i),
       .in_drop_i(drop_i),
       .in_words_i(words_i),
       .ring_we_o(),
@@ -63,91 +69,92 @@ module ingress_pool_prove
       .ctl_ready_i,
       .ctl_o(),
       .rel_valid_i,
+      .rel_cls_i,
       .rel_bytes_i,
       .rel2_valid_i,
+      .rel2_cls_i,
       .rel2_bytes_i,
       .relt_valid_i,
+      .relt_cls_i,
       .relt_bytes_i,
       .relc_valid_i,
+      .relc_cls_i,
       .relc_bytes_i,
       .free_valid_i,
       .free_words_i,
-      .cfg_ingress_pool0_i(pool0_i),
-      .cfg_ingress_pool1_i(pool1_i),
+      .cfg_ingress_pool_i(pools_i),
       .drop_valid_o(),
       .drop_reason_o(),
-      .occ0_o(),
-      .occ1_o(),
+      .occ_o(),
       .arr_valid_o(),
-      .arr_ctl_o(),
+      .arr_cls_o(),
       .arr_occ_o(),
-      .rel0_o(),
-      .rel1_o()
+      .rel_cls_o()
   );
 
-  // The pools as they were in the clock before, and a reset to begin with.
-  logic   runs;
-  logic   past;
-  bytes_t pool0_q;
-  bytes_t pool1_q;
+  // The pool of CLASS, as it was in the clock before too, and a reset to begin with.
+  logic         runs;
+  logic         past;
+  bytes_t       pool;
+  bytes_t       pool_q;
+  bytes_t       occ;
   initial runs = 1'b0;
   always_ff @(posedge clk_i) begin
-    runs    <= 1'b1;
-    past    <= rst_ni;
-    pool0_q <= pool0_i;
-    pool1_q <= pool1_i;
+    runs   <= 1'b1;
+    past   <= rst_ni;
+    pool_q <= pool;
   end
+  assign pool = pools_i[32*CLASS+:32];
+  assign occ  = dut.regs_q.occ[CLASS];
 
   // What is charged and not released, by what the block says of each frame a clock later: a frame
   // without a fault that is not dropped has been charged.
   logic   came;
-  logic   came_0;
   len_t   came_bytes;
-  bytes_t gone0;
-  bytes_t gone1;
-  bytes_t before0;
-  bytes_t before1;
-  bytes_t held0;
-  bytes_t held1;
-  assign gone0 = (rel_valid_i ? bytes_t'(rel_bytes_i) : '0)
-      + (rel2_valid_i ? bytes_t'(rel2_bytes_i) : '0);
-  assign gone1 = (relt_valid_i ? bytes_t'(relt_bytes_i) : '0)
-      + (relc_valid_i ? bytes_t'(relc_bytes_i) : '0);
-  assign held0 = before0 + (came && came_0 && !dut.regs_q.drop_valid ? bytes_t'(came_bytes) : '0);
-  assign held1 = before1 + (came && !came_0 && !dut.regs_q.drop_valid ? bytes_t'(came_bytes) : '0);
+  bytes_t gone;
+  bytes_t rest;
+  bytes_t held;
+  assign gone = (rel_valid_i && rel_cls_i == CLASS ? bytes_t'(rel_bytes_i) : '0)
+      + (rel2_valid_i && rel2_cls_i == CLASS ? bytes_t'(rel2_bytes_i) : '0)
+      + (relt_valid_i && relt_cls_i == CLASS ? bytes_t'(relt_bytes_i) : '0)
+      + (relc_valid_i && relc_cls_i == CLASS ? bytes_t'(relc_bytes_i) : '0);
+  assign held = rest + (came && !dut.regs_q.drop_valid ? bytes_t'(came_bytes) : '0);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       came       <= 1'b0;
-      came_0     <= 1'b0;
       came_bytes <= '0;
-      before0    <= '0;
-      before1    <= '0;
+      rest     <= '0;
     end else begin
-      came       <= in_valid_i;
-      came_0     <= kind_i == KindData || kind_i == KindProbe;
+      came       <= in_valid_i && cls_i == CLASS;
       came_bytes <= charge_i;
-      before0    <= held0 - gone0;
-      before1    <= held1 - gone1;
+      rest     <= held - gone;
     end
+  end
+
+  // What CLASS held in the clock before, where nothing of it came or went.
+  logic   still;
+  bytes_t occ_q;
+  always_ff @(posedge clk_i) begin
+    still <= rst_ni && gone == '0 && !(in_valid_i && cls_i == CLASS);
+    occ_q <= occ;
   end
 
   always_comb begin
     if (past) begin
-      assume (pool0_q == pool0_i && pool1_q == pool1_i);
+      assume (pool_q == pool);
     end
     assume (runs || !rst_ni);
-    assume (pool0_i <= 32'h4000_0000 && pool1_i <= 32'h4000_0000);
-    assume (gone0 <= held0 && gone1 <= held1);
+    assume (pool <= 32'h4000_0000);
+    assume (gone <= held);
     assume (words_i <= 8'd128);
     assume (!free_valid_i || 17'(free_words_i) <= dut.regs_q.held);
   end
 
   always_comb begin
     if (rst_ni) begin
-      never_above_0 : assert (dut.regs_q.occ0 <= pool0_i);
-      never_above_1 : assert (dut.regs_q.occ1 <= pool1_i);
-      conserved_0 : assert (dut.regs_q.occ0 == held0);
-      conserved_1 : assert (dut.regs_q.occ1 == held1);
+      never_above : assert (occ <= pool);
+      conserved : assert (occ == held);
+      apart : assert (!past || !still || occ == occ_q);
       ring_has_room : assert (32'(dut.regs_q.held) + MARGIN <= RING);
     end
   end

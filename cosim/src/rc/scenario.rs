@@ -121,8 +121,7 @@ struct Work {
     op: Kind,
     bytes: Option<Spanned<Size>>,
     most: Option<Spanned<Size>>,
-    #[serde(default = "one")]
-    count: u64,
+    count: Option<Spanned<u64>>,
     signal: Option<bool>,
     at: Option<Spanned<Time>>,
 }
@@ -288,6 +287,14 @@ impl Check<'_> {
         Err(self.0.error(spanned.span(), key, what, RULES))
     }
 
+    /// How many there are: one unless given, and not none.
+    fn some(&self, key: &str, value: Option<&Spanned<u64>>) -> Result<u64, ScenarioError> {
+        match value.filter(|v| *v.get_ref() == 0) {
+            Some(none) => Err(self.0.error(none.span(), key, "is 0: leave the table out", RULES)),
+            None => Ok(value.map_or(1, |v| *v.get_ref())),
+        }
+    }
+
     /// A packet's number in the order in which they leave.
     fn nth(&self, key: &str, value: &Spanned<u64>) -> Result<u64, ScenarioError> {
         match *value.get_ref() {
@@ -408,7 +415,7 @@ fn work(source: &Source, work: &Work) -> Result<WorkSettings, ScenarioError> {
     Ok(WorkSettings {
         kind: work.op,
         bytes: (least, most),
-        count: work.count,
+        count: check.some("count", work.count.as_ref())?,
         signal: work.signal,
         at: check.clocks("at", work.at.as_ref(), 0)?,
     })

@@ -42,6 +42,9 @@ pub fn summary(result: &RunResult, run: &Run) -> String {
     for (what, n) in run.world.counts.rows().filter(|(_, n)| *n > 0) {
         let _ = writeln!(out, "  {what:<36} {n:>9}");
     }
+    for (key, n, left) in run.world.never() {
+        row(&mut out, "never met", &format!("{key}: {n}, {left} have left"));
+    }
     row(&mut out, "seed", &result.seed.to_string());
     row(&mut out, "digest", &result.digest);
     row(&mut out, "outcome", result.outcome);

@@ -4,8 +4,8 @@ use rtl_model::image::{Field, Image, Writer};
 use rtl_model::sizes::Sizes;
 use rtl_model::unit::Unit;
 use verilated::{
-    BuildError, Built, Compare, Design, Difference, Kind, Layout, Optimise, Options, Rtl, RtlError,
-    Start, Tool, build,
+    BuildError, Built, Compare, Design, Difference, Kind, Layout, Options, Rtl, RtlError, Start,
+    Tool, build,
 };
 
 use crate::check::{CheckError, RtlChoice, TOP};
@@ -35,7 +35,7 @@ pub fn build_unit<U: Unit>(
         hdl: choice.hdl.clone(),
         top: top::<U>(choice),
         parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
-        options: Options { optimise: Optimise::Run, compare, assertions: choice.assertions },
+        options: Options { optimise: choice.optimise, compare, assertions: choice.assertions },
     };
     Ok(build(&tool, &design)?)
 }

@@ -124,6 +124,23 @@ impl World {
         }
     }
 
+    /// Packets of which the scenario says what becomes of them, and that have not left: its key,
+    /// the packet, and how many have left.
+    pub fn never(&self) -> Vec<(&'static str, u64, u64)> {
+        let s = &self.settings;
+        let (requests, responses) = (self.requests.left(), self.responses.left());
+        let of = |key, list: &[u64], left| {
+            list.iter().filter(|n| **n > left).map(|n| (key, *n, left)).collect::<Vec<_>>()
+        };
+        let refuse: Vec<_> = s.refuse.into_iter().collect();
+        [
+            of("DropRequests", &s.drops[0], requests),
+            of("DropResponses", &s.drops[1], responses),
+            of("RefuseResponse", &refuse, responses),
+        ]
+        .concat()
+    }
+
     /// No request is under way, and the responder has done and answered all that came.
     fn rests(&self) -> bool {
         let respond = &self.responder.respond;

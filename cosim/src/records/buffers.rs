@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rtl_model::host_interface::{CLASSES, level};
+use rtl_model::image::Wide;
 use rtl_model::nic::Nic;
 
 use super::table::{Column, Format, Table};
@@ -20,20 +22,20 @@ pub struct Pool {
     pub size: u64,
 }
 
-/// The pools of a NIC: ingress, then egress.
+/// The pools of a NIC, of each class with an entry: ingress, then egress.
 pub fn pools(nic: &Nic, settings: &NicSettings) -> Vec<Pool> {
-    let ingress = [nic.o.ingress_pool.occ0, nic.o.ingress_pool.occ1].map(u64::from);
-    let free = [nic.o.egress_arbiter.egress_free, nic.o.egress_arbiter.ctl_free].map(u64::from);
-    let pool = |side: &str, n: usize, occupancy: u64, size: u64| Pool {
-        name: format!("{side}_TC{n}_BUFFER"),
-        occupancy,
-        size,
+    let of = |side: &'static str, sizes: [u64; CLASSES], occ: &Wide<4>| {
+        let entries = sizes.into_iter().enumerate().take_while(|(_, size)| *size > 0);
+        let pool = |(class, size)| Pool {
+            name: format!("{side}_TC{class}_BUFFER"),
+            occupancy: level(occ, class).into(),
+            size,
+        };
+        entries.map(pool).collect::<Vec<_>>()
     };
-    let rx = ingress.iter().zip(settings.buffers.ingress).enumerate();
-    let tx = free.iter().zip(settings.buffers.egress).enumerate();
-    rx.map(|(n, (held, size))| pool("RX", n, *held, size))
-        .chain(tx.map(|(n, (free, size))| pool("TX", n, size.saturating_sub(*free), size)))
-        .collect()
+    let rx = of("RX", settings.buffers.ingress, &nic.o.ingress_pool.occ);
+    let tx = of("TX", settings.buffers.egress, &nic.o.egress_arbiter.occ);
+    [rx, tx].concat()
 }
 
 fn columns() -> Vec<Column> {

@@ -77,7 +77,7 @@ pub struct Plan {
     pub clocks: u64,
     /// Clocks of each seed after boot.
     pub each: u64,
-    /// Data packets may be lost, trimmed and reordered.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed.
     pub lossy: bool,
     /// What runs.
     pub mode: Mode,

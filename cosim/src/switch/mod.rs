@@ -158,13 +158,18 @@ impl Switch {
         self.pauses.iter().all(|p| p.sent == p.settings.count)
     }
 
-    /// What came of each rule.
+    /// What came of each table of the scenario, in their order.
     pub fn results(&self) -> Vec<RuleResult> {
-        let of = |r: &Rule| {
-            let action = r.action().name();
-            RuleResult { action, matched: r.matched, acted: r.acted }
-        };
-        self.rules.iter().map(of).collect()
+        let sent = self.pauses.iter().map(|p| RuleResult {
+            table: p.settings.table,
+            action: What::Pause.name(),
+            matched: p.sent,
+            acted: p.sent,
+            asked: Some(p.settings.count),
+        });
+        let mut all: Vec<_> = self.rules.iter().map(Rule::result).chain(sent).collect();
+        all.sort_by_key(|result| result.table);
+        all
     }
 
     /// The next clock in which something happens here; `u64::MAX` for never.

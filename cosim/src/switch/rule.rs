@@ -6,6 +6,7 @@ use rtl_model::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::frame::{Kind, Seen};
+use crate::run::RuleResult;
 
 /// What a rule does to a frame. Ranges are drawn from evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +62,8 @@ impl Action {
 /// One rule of a scenario: every part that is given must hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleSettings {
+    /// Place of its table in the scenario, from 1.
+    pub table: usize,
     /// Index of the sender.
     pub from: Option<usize>,
     /// Index of the receiver.
@@ -125,9 +128,12 @@ impl Rule {
         }
     }
 
-    /// What it does.
-    pub fn action(&self) -> Action {
-        self.settings.action
+    /// What came of it.
+    pub fn result(&self) -> RuleResult {
+        let s = &self.settings;
+        let asked = (s.count != u64::MAX).then_some(s.count);
+        let (matched, acted) = (self.matched, self.acted);
+        RuleResult { table: s.table, action: s.action.name(), matched, acted, asked }
     }
 
     /// Looks at a frame that begins in a clock after boot; gives what to do to it.

@@ -1,19 +1,27 @@
 //! `[[switch]]` tables and a NIC's `Downlink`: the file as it stands, and checked.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use toml::Spanned;
 
 use super::downlink::DownlinkSettings;
 use super::frame::Kind;
 use super::rule::{Action, RuleSettings};
+use crate::keys::HERE;
 use crate::scenario::{ScenarioError, share};
-use crate::settings::{Check, NicSettings};
+use crate::settings::{Check, MessageSettings, NicSettings};
 use crate::units::{Rate, Size, Time};
 
 /// How long a frame waits at most to be passed by others, in clocks.
 const REORDER_WAIT: u64 = 10_000;
 /// Frames that can pass another at most, and copies of one.
 const MOST: u64 = 65_536;
+
+/// Kinds that a rule can mean: what the NICs send.
+const KINDS: [Kind; 7] =
+    [Kind::Data, Kind::Retransmission, Kind::Ack, Kind::Sack, Kind::Nack, Kind::Probe, Kind::Pause];
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -40,13 +48,44 @@ pub enum Verb {
 }
 
 /// One kind or several.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Kinds {
-    /// One.
-    One(Kind),
-    /// Several.
-    Many(Vec<Kind>),
+#[derive(Clone, Debug)]
+pub struct Kinds(pub Vec<Kind>);
+
+impl<'de> Deserialize<'de> for Kinds {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(KindsVisitor).map(Self)
+    }
+}
+
+struct KindsVisitor;
+
+impl KindsVisitor {
+    fn kind<E: de::Error>(name: &str) -> Result<Kind, E> {
+        KINDS.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let names = KINDS.map(Kind::name).join("`, `");
+            E::custom(format!("`{name}` is not a kind: give one of `{names}`, or a list of them"))
+        })
+    }
+}
+
+impl<'de> Visitor<'de> for KindsVisitor {
+    type Value = Vec<Kind>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a kind or a list of kinds: {}", KINDS.map(Kind::name).join(", "))
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Vec<Kind>, E> {
+        Ok(vec![Self::kind(name)?])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Kind>, A::Error> {
+        let mut kinds = Vec::new();
+        while let Some(name) = seq.next_element::<String>()? {
+            kinds.push(Self::kind(&name)?);
+        }
+        Ok(kinds)
+    }
 }
 
 /// One `[[switch]]` table.
@@ -116,6 +155,8 @@ pub struct DownlinkTable {
 /// Pause frames to a NIC.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PauseSettings {
+    /// Place of its table in the scenario, from 1.
+    pub table: usize,
     /// Index of the NIC.
     pub to: usize,
     /// Class vector.
@@ -140,7 +181,7 @@ pub struct SwitchSettings {
 }
 
 /// The rule that tables of a switch are held against where no rule of the NIC is.
-const RULE: &str = "the scenario's switch";
+const RULE: &str = HERE;
 
 impl Check<'_> {
     /// All `[[switch]]` tables.
@@ -151,18 +192,51 @@ impl Check<'_> {
         &self,
         tables: &[Spanned<Table>],
         nics: &[NicSettings],
+        messages: &[MessageSettings],
     ) -> Result<SwitchSettings, ScenarioError> {
         let mut settings = SwitchSettings::default();
-        for table in tables {
+        for (table, place) in tables.iter().zip(1..) {
             let t = table.get_ref();
             self.only_what_is_used(t)?;
             if *t.action.get_ref() == Verb::Pause {
-                settings.pauses.push(self.pause(t, nics)?);
+                settings.pauses.push(PauseSettings { table: place, ..self.pause(t, nics)? });
             } else {
-                settings.rules.push(self.rule(t, nics)?);
+                let rule = RuleSettings { table: place, ..self.rule(t, nics)? };
+                self.can_act(t, &rule, messages)?;
+                settings.rules.push(rule);
             }
         }
         Ok(settings)
+    }
+
+    /// A rule that no frame of this scenario can meet is refused.
+    fn can_act(
+        &self,
+        t: &Table,
+        rule: &RuleSettings,
+        messages: &[MessageSettings],
+    ) -> Result<(), ScenarioError> {
+        if let Some(to) = t.to.as_ref().filter(|_| rule.from.is_some() && rule.from == rule.to) {
+            return Err(self.error(to, "to", "is `from`: no frame goes back to its NIC", RULE));
+        }
+        if let Some(until) = t.until.as_ref().filter(|_| rule.when.1 <= rule.when.0) {
+            return Err(self.error(until, "until", "is not later than `after`", RULE));
+        }
+        let count = messages.iter().fold(0_u64, |sum, m| sum.saturating_add(m.count));
+        if let Some(message) = t.message.as_ref().filter(|m| *m.get_ref() >= count) {
+            let what = format!("the scenario has {count} messages, counted from 0");
+            return Err(self.error(message, "message", what, RULE));
+        }
+        let goes = |m: &MessageSettings| {
+            rule.from.is_none_or(|n| n == m.from) && rule.to.is_none_or(|n| n == m.to)
+        };
+        let (end, key) = if t.from.is_some() { (&t.from, "from") } else { (&t.to, "to") };
+        match end.as_ref().filter(|_| rule.kinds.iter().all(|k| k.is_data())) {
+            Some(end) if !messages.iter().any(goes) => {
+                Err(self.error(end, key, "no message of the scenario goes that way", RULE))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A key that the action makes no use of is refused.
@@ -197,10 +271,14 @@ impl Check<'_> {
         if classes.get_ref().iter().any(|c| *c > 7) {
             return Err(self.error(classes, "classes", "classes are 0 to 7", "PFC-4"));
         }
+        if classes.get_ref().is_empty() {
+            return Err(self.error(classes, "classes", "names no class", "PFC-4"));
+        }
         let vector = classes.get_ref().iter().fold(0, |v, c| v | 1 << c);
         let quanta = self.number("quanta", t.quanta.as_ref(), 0xffff, 0..=0xffff, "PFC-4")? as u16;
         let count = self.number("count", t.count.as_ref(), 1, 1..=u64::MAX, RULE)?;
         Ok(PauseSettings {
+            table: 0,
             to,
             classes: vector,
             quanta: std::array::from_fn(|c| if vector >> c & 1 == 1 { quanta } else { 0 }),
@@ -221,6 +299,7 @@ impl Check<'_> {
             Ok::<_, ScenarioError>(number.transpose()?.map(|n| n as u32))
         };
         Ok(RuleSettings {
+            table: 0,
             from: end("from", &t.from)?,
             to: end("to", &t.to)?,
             kinds,
@@ -234,7 +313,7 @@ impl Check<'_> {
             skip: t.skip.as_ref().map_or(0, |s| *s.get_ref()),
             every: self.number("every", t.every.as_ref(), 1, 1..=1 << 40, RULE)?,
             chance: t.probability.as_ref().map(|p| self.chance(p)).transpose()?,
-            count: t.count.as_ref().map_or(u64::MAX, |c| *c.get_ref()),
+            count: self.number("count", t.count.as_ref(), u64::MAX, 1..=u64::MAX, RULE)?,
             action,
         })
     }
@@ -244,6 +323,9 @@ impl Check<'_> {
         let wrong = |what: String| self.error(value, "probability", what, RULE);
         let share = share(value.get_ref()).map_err(wrong)?;
         let of = 10_u64.pow(share.places);
+        if share.digits == 0 {
+            return Err(wrong("is 0: the rule would never act".into()));
+        }
         if share.digits > of {
             return Err(wrong("is more than 1".into()));
         }
@@ -260,10 +342,10 @@ impl Check<'_> {
             let rest = [Kind::Ack, Kind::Sack, Kind::Nack, Kind::Probe];
             return Ok(if of_data { data } else { [data, rest.to_vec()].concat() });
         };
-        let kinds = match given.get_ref() {
-            Kinds::One(kind) => vec![*kind],
-            Kinds::Many(kinds) => kinds.clone(),
-        };
+        let kinds = given.get_ref().0.clone();
+        if kinds.is_empty() {
+            return Err(self.error(given, "kind", "is empty: the rule would never act", RULE));
+        }
         if of_data && kinds.iter().any(|k| !k.is_data()) {
             let what = "only data and retransmissions are trimmed, or have a message";
             return Err(self.error(given, "kind", what, "PKT-3"));

@@ -1,7 +1,7 @@
 //! What users, hosts and networks do wrong: each is told or counted by its reason, and what is
 //! right goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -107,7 +107,7 @@ fn wrong() -> Vec<Wrong> {
         ruled("action = \"lose\"", "action", &["unknown variant `lose`", "drop"]),
         ruled("action = \"drop\"\nfrm = \"a\"", "frm", &["unknown field `frm`", "from"]),
         ruled("action = \"drop\"\nto = \"c\"", "to", &["no NIC `c`", "QP-1"]),
-        ruled("action = \"drop\"\nkind = \"CNP\"", "kind", &["did not match"]),
+        ruled("action = \"drop\"\nkind = \"CNP\"", "kind", &["`CNP` is not a kind", "`data`"]),
         ruled("action = \"drop\"\npsn = 16777216", "psn", &["0 to 16777215", "QP-2"]),
         ruled("action = \"drop\"\nprobability = 1.01", "probability", &["more than 1"]),
         ruled("action = \"drop\"\nprobability = -0.5", "probability", &["decimal number"]),
@@ -157,7 +157,7 @@ fn wrong_buffers() -> Vec<Wrong> {
         head("EgressBufferManager.WRRQueueWeights = [1, 256]", weights, &["0 to 255", "ARB-2"]),
         head(
             "EgressBufferManager.PFCEnableVector = [1]",
-            egress,
+            "EgressBufferManager.PFCEnableVector",
             &["sent by the ingress buffer's pools", "PFC-1"],
         ),
         head(
@@ -199,20 +199,223 @@ fn wrong_buffers() -> Vec<Wrong> {
     ]
 }
 
+/// A line in place of the second NIC's name or address.
+fn identified(line: &'static str, key: &'static str, says: &'static [&'static str]) -> Wrong {
+    let own = if key.ends_with("name") { "name = \"b\"" } else { "address = \"10.0.0.2\"" };
+    Wrong { text: format!("limit = \"50us\"\n{}", PAIR.replacen(own, line, 1)), line, key, says }
+}
+
+/// Values that cannot be, or that would change nothing.
+fn inert() -> Vec<Wrong> {
+    let pools = "IngressBufferManager.PoolAllocationVector";
+    let (low, high) = ("ReceiverCongestionLowThreshold", "ReceiverCongestionHighThreshold");
+    let named = |line| identified(line, "nic.name", &["letters, digits", "QP-1"]);
+    let addressed = |line| identified(line, "nic.address", &["no address of one NIC", "QP-1"]);
+    let mut all = vec![
+        // Keys with the tables that they are in, whatever is wrong.
+        head("MSS = \"large\"", "defaults.MSS", &["whole number", "SEG-1"]),
+        head("PCIe.LaneCount = \"x\"", "defaults.PCIe.LaneCount", &["PCI-2"]),
+        head("PCIe.LaneCount = 33", "defaults.PCIe.LaneCount", &["PCI-2"]),
+        head("Downlink.DataRate = \"4\"", "defaults.Downlink.DataRate", &["PKT-2"]),
+        head(
+            "EgressBufferManager.TotalBufferSize = 5",
+            "defaults.EgressBufferManager.TotalBufferSize",
+            &["a size in quotes", "BUF-1"],
+        ),
+        posted("offset = 4096", "message.offset", &["4096 is not from 0 to 4095", "PCI-5"]),
+        posted("one_qp = 1", "message.one_qp", &["boolean", "QP-1"]),
+        posted("count = 0", "message.count", &["0 is less than 1", "docs/scenarios.md"]),
+        top("build = \"tiny\"", "build", &["unknown variant `tiny`", "docs/scenarios.md"]),
+        top("seed = -1", "seed", &["whole number", "docs/scenarios.md"]),
+        // The two ends of the link.
+        head("PCIe.RCB = 64", "defaults.PCIe.RCB", &["write HostPCIe.RCB", "PCI-5"]),
+        head("PCIe.Latency = \"1ns\"", "PCIe.Latency", &["write HostPCIe.Latency", "PCI-1"]),
+        head(
+            "HostPCIe.ReadRequestSize = \"64B\"",
+            "defaults.HostPCIe.ReadRequestSize",
+            &["write PCIe.ReadRequestSize", "PCI-3"],
+        ),
+        // Buffers.
+        head("IngressBufferManager.PoolAllocationVector = [1.5, 0.1]", pools, &["BUF-1"]),
+        head("ReceiverCongestionHighThreshold = 100.5", high, &["more than 100", "BUF-6"]),
+        head("ReceiverCongestionHighThreshold = 25", high, &["not below", "BUF-6"]),
+        head("ReceiverCongestionLowThreshold = 75", low, &["not below", "BUF-6"]),
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\n\
+             IngressBufferManager.TotalBufferSize = \"4637B\"",
+            "nic.IngressBufferManager",
+            &["data pool of 4173 B < 4174 B", "RX-2"],
+        ),
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\n\
+             IngressBufferManager.PoolAllocationVector = [0.9, 0.00002]",
+            "nic.IngressBufferManager",
+            &["control pool of 80 B < 94 B", "RX-2"],
+        ),
+        head(
+            "MaxCongestionWindow = 4\nCongestionWindow = \"9000B\"",
+            "defaults.CongestionWindow",
+            &["give one of the two", "CC-1"],
+        ),
+    ];
+    // Names and addresses.
+    for line in ["name = \"\"", "name = \"../b\"", "name = \"b\\nc\"", "name = \".b\""] {
+        all.push(named(line));
+    }
+    for line in [
+        "address = \"0.0.0.0\"",
+        "address = \"255.255.255.255\"",
+        "address = \"224.0.0.1\"",
+        "address = \"239.1.2.3\"",
+    ] {
+        all.push(addressed(line));
+    }
+    all.into_iter().chain(idle_rules()).collect()
+}
+
+/// Rules and faults that could never act.
+fn idle_rules() -> Vec<Wrong> {
+    let drop = |line, key, says| ruled(line, key, says);
+    vec![
+        drop("action = \"drop\"\nkind = \"zz\"", "switch.kind", &["`zz`", "docs/scenarios.md"]),
+        drop("action = \"drop\"\nkind = [\"data\", 3]", "switch.kind", &["docs/scenarios.md"]),
+        drop("action = \"drop\"\nkind = []", "switch.kind", &["never act"]),
+        drop("action = \"drop\"\nkind = \"other\"", "switch.kind", &["`other` is not a kind"]),
+        drop("action = \"drop\"\ncount = 0", "switch.count", &["0 is less than 1"]),
+        drop("action = \"drop\"\nmessage = 1", "switch.message", &["1 messages, counted from 0"]),
+        drop("action = \"drop\"\nfrom = \"a\"\nto = \"a\"", "switch.to", &["`from`"]),
+        drop("action = \"trim\"\nfrom = \"b\"", "switch.from", &["no message"]),
+        drop("action = \"mark\"\nkind = \"data\"\nto = \"a\"", "switch.to", &["no message"]),
+        drop("action = \"drop\"\nuntil = \"0ns\"", "switch.until", &["not later than `after`"]),
+        drop("action = \"drop\"\nafter = \"5ns\"\nuntil = \"5ns\"", "switch.until", &["`after`"]),
+        drop("action = \"drop\"\nprobability = 0", "switch.probability", &["never act"]),
+        drop("action = \"drop\"\nprobability = 0.0", "switch.probability", &["never act"]),
+        drop("to = \"a\"\naction = \"pause\"\nclasses = []", "switch.classes", &["PFC-4"]),
+        drop("to = \"a\"\nclasses = [1]\naction = \"pause\"\ncount = 0", "switch.count", &["less"]),
+        faulty("nic = \"a\"\nkind = \"near-misses\"\ncount = 0", "fault.count", &["less than 1"]),
+        faulty("kind = \"zz\"", "fault.kind", &["unknown variant `zz`", "docs/scenarios.md"]),
+        faulty("nic = 3", "fault.nic", &["a string", "QP-1"]),
+    ]
+}
+
+/// A fault.
+fn faulty(line: &'static str, key: &'static str, says: &'static [&'static str]) -> Wrong {
+    let text = scenario("limit = \"50us\"", &(message("1B", "") + "[[fault]]\n" + line));
+    Wrong { text, line, key, says }
+}
+
+/// Keys that have to be there: the line is that of their table, or the first one.
+#[test]
+fn missing_keys_are_named_with_their_table() {
+    let whole = scenario("build = \"small\"\nlimit = \"50us\"", &message("1B", ""));
+    for (gone, table, key, rule) in [
+        ("limit = \"50us\"\n", "", "limit", "docs/scenarios.md"),
+        ("from = \"a\"\n", "[[message]]", "message.from", "QP-1"),
+        ("to = \"b\"\n", "[[message]]", "message.to", "QP-1"),
+        ("bytes = \"1B\"\n", "[[message]]", "message.bytes", "QP-2"),
+        ("address = \"10.0.0.2\"\n", "[[nic]]", "nic.address", "QP-1"),
+    ] {
+        let text = whole.replacen(gone, "", 1);
+        assert_ne!(text, whole, "{gone} stands there");
+        let at = text.lines().collect::<Vec<_>>().iter().rposition(|l| *l == table);
+        let line = if table.is_empty() { 1 } else { at.expect("stands there") + 1 };
+        let (code, err) = told(&text);
+        assert_eq!(code, Some(2), "{err}");
+        let wanted = format!("nicstep: bad.toml:{line}: {key}: ");
+        assert!(err.starts_with(&wanted), "{err}\nnot {wanted}");
+        assert!(err.trim_end().ends_with(&format!("({rule})")), "{err}");
+    }
+}
+
+/// What a NIC says of its window goes before what the defaults say, in packets or in bytes.
+#[test]
+fn a_nics_own_window_goes_before_the_defaults() {
+    let pair = |own: &str| PAIR.replacen("name = \"b\"", &format!("name = \"b\"\n{own}"), 1);
+    let text =
+        |head: &str, own: &str| format!("limit = \"50us\"\n[defaults]\n{head}\n{}", pair(own));
+    let window = |head, own| settings(&text(head, own)).nics.iter().map(|n| n.window).collect();
+    let both: Vec<u64> = window("CongestionWindow = \"9000B\"", "MaxCongestionWindow = 2");
+    assert_eq!(both, [9_000, 2 * (4_096 + 60)]);
+    let both: Vec<u64> = window("MaxCongestionWindow = 2", "CongestionWindow = \"9000B\"");
+    assert_eq!(both, [2 * (4_096 + 60), 9_000]);
+}
+
+/// A rule, a pause or a fault that did less than it was asked for is named at the end, and one that
+/// did nothing; those that did what they were asked for are not.
+#[test]
+fn what_did_not_act_is_named_at_the_end() {
+    let tables = "[[switch]]\naction = \"mark\"\nkind = \"data\"\ncount = 3\n\
+                  [[switch]]\naction = \"drop\"\nkind = \"NACK\"\n\
+                  [[switch]]\naction = \"pause\"\nto = \"a\"\nclasses = [7]\nquanta = 1\ncount = 2\n\
+                  [[switch]]\naction = \"mark\"\nkind = \"SACK\"\n\
+                  [[fault]]\nnic = \"a\"\nkind = \"late-completion\"\ncount = 3\n\
+                  [[fault]]\nnic = \"b\"\nkind = \"near-misses\"\ncount = 4\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("idle.toml");
+    fs::write(&path, scenario("limit = \"80us\"", &(message("1B", "") + tables))).expect("written");
+    let output = nicstep(&path, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let out = String::from_utf8(output.stdout).expect("is text");
+    let said: Vec<_> =
+        out.lines().filter(|l| l.starts_with("switch ") || l.starts_with("fault ")).collect();
+    assert_eq!(
+        said,
+        [
+            "switch 1       mark: done 1 of 3",
+            "switch 2       drop: never done",
+            "fault 1        late-completion to a: done 1 of 3",
+        ],
+        "{out}"
+    );
+}
+
+/// What goes nowhere is told before the run: exit code 2.
+#[test]
+fn orders_that_cannot_be_carried_out_are_refused_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("good.toml");
+    fs::write(&path, scenario("limit = \"50us\"", &message("1B", ""))).expect("written");
+    let file = folder.path().join("file");
+    fs::write(&file, "").expect("written");
+    let (good, below) = (path.display().to_string(), file.join("x").display().to_string());
+    let orders: [&[&str]; 12] = [
+        &["run", &good, "--model-only", "--hdl", "hdl"],
+        &["run", &good, "--model-only", "--top", "nic"],
+        &["run", &good, "--model-only", "-G", "QPS=16"],
+        &["run", &good, "--model-only", "--out", &below],
+        &["run", &good, "-G", "QPS"],
+        &["soak", "nic", "--model-only", "--seeds", "0"],
+        &["soak", "nic", "--model-only", "--clocks", "0"],
+        &["soak", "nic", "--model-only", "--each", "0"],
+        &["soak", "rc", "--model-only", "--seeds", "0"],
+        &["soak", "rc", "--model-only", "--clocks", "0"],
+        &["soak", "nic", "--model-only", "--out", &below],
+        &["mutate", "--block", "no_such_block"],
+    ];
+    for order in orders {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nicstep"));
+        let output = command.args(order).output().expect("nicstep runs");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{order:?}: {err}");
+        assert!(output.stdout.is_empty(), "{order:?} ran");
+    }
+}
+
 /// Every refusal is one line: file, line, key, what is wrong, and the rule.
 #[test]
 fn scenario_errors_name_file_line_key_and_rule() {
-    for Wrong { text, line, key, says } in wrong().into_iter().chain(wrong_buffers()) {
+    for Wrong { text, line, key, says } in wrong().into_iter().chain(wrong_buffers()).chain(inert())
+    {
         let (code, err) = told(&text);
         assert_eq!(code, Some(2), "{line}: {err}");
         assert_eq!(err.lines().count(), 1, "{line}: {err}");
         let wanted = line.lines().last().expect("a line");
         // Of several like it, the last one: the second NIC.
         let at = text.lines().collect::<Vec<_>>().iter().rposition(|l| *l == wanted);
-        let key = key.rsplit('.').next().expect("a key");
         let place = format!("nicstep: bad.toml:{}: ", at.expect("stands in the text") + 1);
         assert!(err.starts_with(&place), "{line}: {err}\nnot {place}");
         assert!(err[place.len()..].split(": ").next().expect("a key").ends_with(key), "{err}");
+        assert!(err.trim_end().ends_with(')'), "a rule: {err}");
         for part in says {
             assert!(err.contains(part), "{line}: {err}\nwithout {part}");
         }
@@ -235,10 +438,10 @@ fn files_and_nics_that_are_not_there_are_named() {
     let stranger = scenario("limit = \"50us\"", &message("1B", "").replace("\"b\"", "\"c\""));
     let (code, err) = told(&stranger);
     assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains(": to: there is no NIC `c` (QP-1)"), "{err}");
+    assert!(err.contains(": message.to: there is no NIC `c` (QP-1)"), "{err}");
     let itself = scenario("limit = \"50us\"", &message("1B", "").replace("\"b\"", "\"a\""));
     let (_, err) = told(&itself);
-    assert!(err.contains(": to: a NIC does not write to itself (QP-1)"), "{err}");
+    assert!(err.contains(": message.to: a NIC does not write to itself (QP-1)"), "{err}");
 }
 
 /// A limit that comes too soon: exit code 4, and who waits for what.
@@ -358,6 +561,8 @@ struct Expected {
     header: [u32; 4],
     dws: u32,
     lengths: BTreeMap<usize, u64>,
+    /// DWs of TLPs.
+    tlps: BTreeSet<u32>,
     dropped: Counts,
     bad: BTreeMap<u8, u64>,
     /// Writes that came through and are no work request: all, and those in the doorbell page.
@@ -390,6 +595,7 @@ impl Expected {
             }
             self.dws += u32::from(i.rx.dws);
             if i.rx.eop {
+                self.tlps.insert(self.dws);
                 let (reasons, written) = tlp_reasons(self.header, self.dws);
                 for reason in reasons {
                     *self.bad.entry(reason).or_default() += 1;
@@ -475,7 +681,8 @@ fn rx_1_bad_frames_are_counted_by_reason_beside_traffic() {
     }
 }
 
-/// PCI-8: TLPs of every length from 0 to 200 B, most of them of types that are taken.
+/// PCI-8: TLPs with every length of data from 0 to 200 B that there is, 0 to 50 DWs, most of them of
+/// types that are taken.
 #[test]
 fn pci_8_bad_tlps_are_counted_by_reason_beside_traffic() {
     for build in ["small", "default"] {
@@ -484,6 +691,7 @@ fn pci_8_bad_tlps_are_counted_by_reason_beside_traffic() {
         all_whole(&world);
         let mut reasons = BTreeMap::<u8, u64>::new();
         for (seen, counts) in seen.iter().zip(&recorder.counts) {
+            assert!((0..=50).all(|dws| seen.tlps.contains(&dws)), "{build}");
             assert_eq!(counts.refused.values().sum::<u64>(), seen.size.0, "{build}");
             assert_eq!(counts.refused.get("Size").copied().unwrap_or(0), seen.size.0, "{build}");
             reasons.extend(&seen.bad);

@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use cosim::check::{Checked, Stop};
 use cosim::diagnose::headline;
 use cosim::event::{Event, Nowhere, Sink};
+use cosim::record::Recorder;
 use cosim::settings::Settings;
 use cosim::switch::settings::PauseSettings;
 use cosim::world::World;
+use rtl_model::host_interface::level;
 
 use crate::common::{Log, PAIR, built, lockstep, message, scenario, settings};
 
@@ -39,7 +41,7 @@ fn until(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> World {
 
 /// A pause to NIC `to` at a clock after boot.
 fn pause(to: usize, classes: u8, quanta: [u16; 8], at: u64) -> PauseSettings {
-    PauseSettings { to, classes, quanta, at, count: 1, gap: 1 }
+    PauseSettings { table: 1, to, classes, quanta, at, count: 1, gap: 1 }
 }
 
 /// Clock and remainder of each frame's end at NIC a, and the clocks in which class 0 is held there
@@ -107,7 +109,7 @@ fn case_15_pfc_3_xon_to_the_byte() {
         let mut came = 0;
         let world = until(&settings, |world| {
             let b = &world.nodes[1].nic.o;
-            came += u64::from(b.ingress_pool.arr_valid && !b.ingress_pool.arr_ctl);
+            came += u64::from(b.ingress_pool.arr_valid && b.ingress_pool.arr_cls == 0);
             came == 1001
         });
         assert_eq!(world.nodes[1].nic.b.pause_send.out, 1, "a pause is outstanding");
@@ -116,10 +118,11 @@ fn case_15_pfc_3_xon_to_the_byte() {
             let b = &world.nodes[1].nic;
             if b.o.pause_send.xon & 1 == 1 {
                 // The release stands in the two clocks before.
-                xon.push((before, b.o.ingress_pool.occ0));
+                xon.push((before, b.o.ingress_pool.held(0)));
             }
             assert_eq!(b.o.pause_send.xoff, 0);
-            before = if b.o.ingress_pool.rel0 { b.o.ingress_pool.occ0 } else { before };
+            before =
+                if b.o.ingress_pool.rel_cls & 1 == 1 { b.o.ingress_pool.held(0) } else { before };
         });
         let at = if over == 0 { 1_440_000 } else { 1_440_001 - 4184 };
         assert_eq!(xon, [(at, at)], "{over} B more");
@@ -180,7 +183,7 @@ fn case_16_pfc_1_only_enabled_classes_are_named() {
         let (mut log, mut most) = (Log::default(), [0; 2]);
         let done = lockstep(&settings, &mut log, |world| {
             let pool = &world.nodes[1].nic.o.ingress_pool;
-            most = [most[0].max(pool.occ0), most[1].max(pool.occ1)];
+            most = [most[0].max(pool.held(0)), most[1].max(pool.held(1))];
         });
         assert_eq!(done.world.driver.intact, 61);
         let xoff = settings.nics[1].buffers.xoff;
@@ -206,6 +209,80 @@ fn case_16_pfc_1_only_enabled_classes_are_named() {
         let want: BTreeSet<_> = want.flat_map(|c| [(c, false), (c, true)]).collect();
         assert_eq!(named, want, "pauses and XONs of the enabled classes");
     }
+}
+
+/// BUF-1, PFC-1, PFC-3: vectors of eight entries, whose sum need not be 1: each class of each buffer
+/// has its pool and its thresholds, exact and rounded as the rules compare them.
+#[test]
+fn buf_1_eight_classes_in_both_buffers() {
+    let shares = "PoolAllocationVector = [0.5, 0.3, 0.25, 0.1, 0.07, 0.031, 0.0021, 0.001]\n";
+    let own = format!(
+        "EgressBufferManager.{shares}IngressBufferManager.{shares}\
+         IngressBufferManager.TotalBufferSize = \"60001B\"\n\
+         IngressBufferManager.PfcXonResumeThreshold = [0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.9, 1]\n\
+         IngressBufferManager.PFCEnableVector = [0, 1, 1, 1, 1, 1, 1, 1]\n"
+    );
+    let text = format!("limit = \"40us\"\nbuild = \"small\"\n[defaults]\n{own}{PAIR}");
+    let settings = settings(&(text + &message("20000B", "count = 3")));
+    let mut found: Vec<Vec<u32>> = Vec::new();
+    let done = lockstep(&settings, &mut Log::default(), |world| {
+        if world.clock == world.boot {
+            let csr = &world.nodes[1].nic.o.csr;
+            let banks = [csr.cfg_egress_pool, csr.cfg_ingress_pool, csr.cfg_xoff, csr.cfg_xon];
+            found = banks.iter().map(|b| (0..8).map(|c| level(b, c)).collect()).collect();
+        }
+    });
+    assert_eq!(done.world.driver.intact, 3);
+    let wanted: [Vec<u32>; 4] = [
+        vec![128_000, 76_800, 64_000, 25_600, 17_920, 7_936, 537, 256],
+        vec![30_000, 18_000, 15_000, 6_000, 4_200, 1_860, 126, 60],
+        // At or above 0.8 of 30,000.5 B, and at or below 0.4 of it …
+        vec![24_001, 14_401, 12_001, 4_801, 3_361, 1_489, 101, 49],
+        vec![12_000, 7_200, 6_000, 2_400, 1_680, 744, 113, 60],
+    ];
+    assert_eq!(found, wanted);
+}
+
+/// PFC-3: with Xon at or above Xoff a pause is followed by an XON with the next release, and the next
+/// arrival at Xoff pauses again.
+#[test]
+fn pfc_3_xon_above_xoff_resumes_with_the_next_release() {
+    let slow = "IngressBufferManager.TotalBufferSize = \"60KB\"\nPCIe.LaneCount = 8\n\
+                PCIe.TXDataBufferSize = \"4KB\"\nIngressBufferManager.PFCEnableVector = [1]\n\
+                IngressBufferManager.PfcStaticXoffThreshold = [0.3]\n\
+                IngressBufferManager.PfcXonResumeThreshold = [1]\n";
+    let text = format!("limit = \"200us\"\nbuild = \"small\"\n{PAIR}{slow}\n");
+    let (mut out, mut xons, mut released) = (false, 0, false);
+    let settings = settings(&(text + &message("400KB", "")));
+    let done = lockstep(&settings, &mut Log::default(), |world| {
+        let (i, o) = (&world.nodes[1].nic.i.pause_send, &world.nodes[1].nic.o.pause_send);
+        let (xoff, xon) = (o.xoff & 1 == 1, o.xon & 1 == 1);
+        // What is told here comes of the events of the clock before.
+        assert_eq!(xon, released && (out || xoff), "clock {}", world.clock);
+        assert!(!xoff || !out, "no pause while one is outstanding");
+        xons += u32::from(xon);
+        out = (out || xoff) && !xon;
+        released = i.rel_cls & 1 == 1;
+    });
+    assert_eq!(done.world.driver.intact, 1);
+    assert!(xons > 20, "{xons}");
+}
+
+/// RX-2, BUF-1: an ingress pool may be smaller than a packet. What it cannot hold is always dropped,
+/// until the budget is spent; what it can hold arrives.
+#[test]
+fn rx_2_a_pool_smaller_than_a_packet_drops_it_always() {
+    let own = "IngressBufferManager.TotalBufferSize = \"4637B\"\n";
+    let top = "limit = \"90us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"3us\"\n\
+               LinearRetryCount = 3\nExponentialRetryCount = 0\n";
+    let messages = message("4095B", "") + &message("4096B", "at = \"9us\"");
+    let settings = settings(&format!("{top}{PAIR}{own}{messages}"));
+    assert_eq!(settings.nics[1].buffers.ingress[0], 4_173);
+    let mut recorder = Recorder::new(&World::new(&settings), None).expect("counts only");
+    let done = lockstep(&settings, &mut recorder, |_| ());
+    assert_eq!(done.world.driver.intact, 1);
+    assert_eq!(recorder.counts[1].dropped, [("Pool".to_owned(), 4)].into());
+    assert_eq!(recorder.counts[0].qp_errors.values().sum::<u64>(), 1);
 }
 
 /// Case 17, PFC-2: a pool that stays at Xoff for 1 ms: the pause goes out again each half pause time,

@@ -13,6 +13,7 @@ use cosim::event::Event;
 use cosim::record::{Recorder, Timed};
 use cosim::run::{Mode, Outcome, RunResult, run};
 use cosim::world::World;
+use rtl_model::host_interface::level;
 
 use crate::common::{Both, Log, message, model, project, scenario, settings};
 
@@ -267,8 +268,8 @@ fn one_packet(out: &mut Figures) {
             bell = Some(world.clock);
             free.extend([nic.o.egress_arbiter.egress_free, nic.o.egress_arbiter.ctl_free]);
             free.extend([
-                nic.i.ingress_pool.cfg_ingress_pool0,
-                nic.i.ingress_pool.cfg_ingress_pool1,
+                level(&nic.i.ingress_pool.cfg_ingress_pool, 0),
+                level(&nic.i.ingress_pool.cfg_ingress_pool, 1),
             ]);
         }
         if flight == 0 {
@@ -468,7 +469,7 @@ fn full_pools(out: &mut Figures) {
     let mut most = 0;
     see(&text, |world| {
         let pool = &world.nodes[1].nic.o.ingress_pool;
-        most = most.max(pool.occ0);
+        most = most.max(pool.held(0));
         pool.drop_valid
     });
     out.insert("mrc.ingress_pool_pkts_if_3600000", n(u64::from(most) / 4174));

@@ -6,6 +6,7 @@ mod common;
 mod ends;
 mod figures;
 mod frames;
+mod keys;
 mod large;
 mod path;
 mod pauses;

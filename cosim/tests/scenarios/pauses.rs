@@ -36,7 +36,7 @@ fn pfc_1_a_slow_host_pauses_the_peer_and_nothing_is_lost() {
     let (mut most, mut paused, mut started) = (0, 0_u64, 0);
     let done = lockstep(&settings, &mut log, |world| {
         let (a, b) = (&world.nodes[0].nic, &world.nodes[1].nic);
-        most = most.max(b.o.ingress_pool.occ0);
+        most = most.max(b.o.ingress_pool.held(0));
         let held = a.i.egress_arbiter.paused & 1 == 1;
         paused += u64::from(held);
         // A frame is chosen in the clock before it starts.
@@ -147,7 +147,7 @@ fn case_15_pfc_1_the_first_pause_to_the_byte() {
             let look = |world: &World| {
                 let b = &world.nodes[1].nic.o;
                 asked += u32::from(b.pause_send.xoff);
-                if b.ingress_pool.arr_valid && !b.ingress_pool.arr_ctl {
+                if b.ingress_pool.arr_valid && b.ingress_pool.arr_cls == 0 {
                     arrivals += 1;
                     held = b.ingress_pool.arr_occ;
                 }

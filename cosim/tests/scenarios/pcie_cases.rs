@@ -191,7 +191,7 @@ fn pci_7_fourteen_lanes_keep_up_and_thirteen_do_not() {
     let waits = |lanes, bytes| {
         let (settings, mut most) = (full_rate(lanes, bytes), 0);
         let world = model(&settings, &mut counts(&settings), |world| {
-            most = most.max(world.nodes[1].nic.o.ingress_pool.occ0);
+            most = most.max(world.nodes[1].nic.o.ingress_pool.held(0));
             false
         });
         whole(&world);
@@ -207,7 +207,7 @@ fn pci_7_fourteen_lanes_keep_up_and_thirteen_do_not() {
     for (lanes, at) in [(14, 2), (13, 3)] {
         let (settings, mut most) = (full_rate(lanes, "400KB"), 0);
         let checked = lockstep(&settings, &mut counts(&settings), |world| {
-            most = most.max(world.nodes[1].nic.o.ingress_pool.occ0);
+            most = most.max(world.nodes[1].nic.o.ingress_pool.held(0));
         });
         whole(&checked.world);
         assert_eq!(backlog(most), short[at], "{lanes} lanes");

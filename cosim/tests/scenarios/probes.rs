@@ -3,6 +3,7 @@
 use cosim::check::Checked;
 use cosim::event::Event;
 use cosim::switch::frame::Kind;
+use rtl_model::image::Wide;
 
 use crate::common::{Log, lockstep, message, scenario, settings};
 
@@ -85,7 +86,7 @@ fn pth_2_a_lost_path_is_probed_until_it_answers() {
     // BUF-3, BUF-4: what the probes and their answers held is free again.
     for (node, n) in world.nodes.iter().zip(&s.nics) {
         let (pool, arbiter) = (&node.nic.o.ingress_pool, &node.nic.o.egress_arbiter);
-        assert_eq!(pool.occ0 + pool.occ1, 0, "ingress");
+        assert_eq!(pool.occ, Wide::ZERO, "ingress");
         assert_eq!(u64::from(arbiter.egress_free), n.buffers.egress[0], "egress");
     }
 }

@@ -153,6 +153,36 @@ fn pools_are_recorded_where_both_say_so() {
     }
 }
 
+/// BUF-1: rows for each class with an entry, in each buffer by itself; of a class that pauses too.
+#[test]
+fn buf_1_every_class_with_an_entry_has_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = "EnableBufferStats = true\n\
+               EgressBufferManager.PoolAllocationVector = [0.5, 0.2, 0.1]\n\
+               IngressBufferManager.PoolAllocationVector = [0.4, 0.2, 0.1, 0.1, 0.1]\n";
+    let on = "EnableNetworkBufferStatsReporting = true";
+    left(&text(on, own).replace("classes = [0, 1, 5]", "classes = [0, 1, 4, 5]"), folder.path());
+    let rows = table(folder.path(), "net-buff-stats");
+    let of_a: Vec<_> = rows.iter().filter(|r| r["nic"] == "a").collect();
+    let sizes: Vec<_> =
+        of_a.iter().map(|r| (r["buffer"].as_str(), number(r, "buffer_max_size_B"))).collect();
+    let want = [
+        ("RX_TC0_BUFFER", 26_212),
+        ("RX_TC1_BUFFER", 13_106),
+        ("RX_TC2_BUFFER", 6_553),
+        ("RX_TC3_BUFFER", 6_553),
+        ("RX_TC4_BUFFER", 6_553),
+        ("TX_TC0_BUFFER", 128_000),
+        ("TX_TC1_BUFFER", 51_200),
+        ("TX_TC2_BUFFER", 25_600),
+    ];
+    assert_eq!(sizes, want);
+    let rows = table(folder.path(), "ecn-pfc-stats");
+    let named: Vec<_> = rows.iter().map(|r| (r["nic"].as_str(), r["row"].as_str())).collect();
+    // Class 5 has no ingress pool.
+    assert_eq!(named, [("a", "port"), ("a", "TC0"), ("a", "TC1"), ("a", "TC4")]);
+}
+
 /// A row for each packet at both ends; SACKs name what drew them and what they list.
 #[test]
 fn the_monitor_has_a_row_for_each_packet() {

@@ -82,5 +82,5 @@ fn the_watch_sees_what_is_wrong() {
     told(&|w| w.nodes[0].nic.b.replay_store.live.set(5, true), "a: slot 5 is in");
     told(&|w| w.nodes[0].host.counts.stray_writes = 1, "a: a write outside");
     told(&|w| w.nodes[1].host.counts.stray_reads = 1, "b: a read outside");
-    told(&|w| w.nodes[1].nic.o.ingress_pool.occ0 = u32::MAX, "in RX_TC0_BUFFER of");
+    told(&|w| w.nodes[1].nic.o.ingress_pool.occ.0[0] = 0xffff_ffff, "in RX_TC0_BUFFER of");
 }

@@ -147,10 +147,16 @@ impl Rtl {
         let Ok(clock) = usize::try_from(found) else { return self.edge(found, n).map(|()| None) };
         self.edge(EQUAL, clock)?;
         let mut expected = self.expected();
-        for (part, words) in log.parts(from + clock) {
-            let Some(instance) = self.layout.instances.get(part / 2) else { continue };
-            let at = if part % 2 == 0 { instance.offset } else { instance.regs_offset() };
-            expected[at..at + words.len()].copy_from_slice(words);
+        let place = |part: usize| {
+            let instance = self.layout.instances.get(part / 2)?;
+            let regs = (instance.regs_offset(), instance.reg_words());
+            Some(if part % 2 == 0 { (instance.offset, instance.output_words()) } else { regs })
+        };
+        let length = |part| place(part).map_or(self.layout.input_words, |(_, words)| words);
+        for (part, words) in log.parts(from + clock, length) {
+            if let Some((at, _)) = place(part) {
+                expected[at..at + words.len()].copy_from_slice(words);
+            }
         }
         Ok(Some((from + clock, self.difference(&expected))))
     }

@@ -7,7 +7,7 @@
 // One line a wire: a function is as long as its part of the NIC has wires.
 #![allow(clippy::too_many_lines)]
 
-use super::{Inputs, Nic, at};
+use super::{Inputs, Nic, at, ram};
 use crate::block::Block;
 
 /// Wires from each block, connected when it has been driven. A block that sees another input wakes.
@@ -35,6 +35,7 @@ pub(super) mod from {
             i.pcie_room.out_sop = o.out_data.sop;
             i.pcie_room.out_dws = o.out_data.dws;
         }
+        level(&mut i.pcie_room.in_ready, o.in_ready, wake, at::pcie_room);
     }
 
     pub fn tlp_parse(nic: &mut Nic) {
@@ -68,6 +69,7 @@ pub(super) mod from {
             i.doorbell.page_full = o.out_data.full;
             i.doorbell.page_data = o.out_data.data;
         }
+        level(&mut i.tlp_parse.page_ready, o.in_ready, wake, at::tlp_parse);
     }
 
     pub fn doorbell(nic: &mut Nic) {
@@ -116,6 +118,7 @@ pub(super) mod from {
         if valid(&mut i.rx_track.close_valid, o.close_valid, wake, at::rx_track) {
             i.rx_track.close_qpn = o.close_qpn;
         }
+        level(&mut i.page_fifo.out_ready, o.page_ready, wake, at::page_fifo);
     }
 
     pub fn qp_table(nic: &mut Nic) {
@@ -170,6 +173,12 @@ pub(super) mod from {
             i.ack_take.find_rsp_recover = o.find_rsp_recover;
         }
         level(&mut i.ack_take.upd_done, o.upd_done, wake, at::ack_take);
+        level(&mut i.doorbell.qp_ready, o.qp_ready, wake, at::doorbell);
+        level(&mut i.qp_drain.end_ready, o.end_ready, wake, at::qp_drain);
+        level(&mut i.packet_build.build_ready, o.build_ready, wake, at::packet_build);
+        level(&mut i.ack_take.find_ready, o.find_ready, wake, at::ack_take);
+        level(&mut i.ack_take.upd_ready, o.upd_ready, wake, at::ack_take);
+        level(&mut i.completion.done_ready, o.done_ready, wake, at::completion);
     }
 
     pub fn qp_drain(nic: &mut Nic) {
@@ -196,6 +205,8 @@ pub(super) mod from {
         if valid(&mut i.egress_arbiter.unresv_valid, o.unresv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.unresv_bytes = o.unresv_bytes;
         }
+        level(&mut i.payload_fetch.failed_ready, o.failed_ready, wake, at::payload_fetch);
+        level(&mut i.retransmit.fail_ready, o.fail_ready, wake, at::retransmit);
     }
 
     pub fn window(nic: &mut Nic) {
@@ -408,6 +419,7 @@ pub(super) mod from {
         if valid(&mut i.payload_fetch.head_valid, o.out_valid, wake, at::payload_fetch) {
             i.payload_fetch.head = o.out_data;
         }
+        level(&mut i.payload_fetch.ord_ready, o.in_ready, wake, at::payload_fetch);
     }
 
     pub fn tlp_engine(nic: &mut Nic) {
@@ -444,6 +456,7 @@ pub(super) mod from {
         if valid(&mut i.pcie_link.rhead_valid, o.out_valid, wake, at::pcie_link) {
             i.pcie_link.rhead = o.out_data;
         }
+        level(&mut i.pcie_link.rpush_ready, o.in_ready, wake, at::pcie_link);
     }
 
     pub fn pcie_writes(nic: &mut Nic) {
@@ -451,12 +464,14 @@ pub(super) mod from {
         if valid(&mut i.pcie_link.whead_valid, o.out_valid, wake, at::pcie_link) {
             i.pcie_link.whead = o.out_data;
         }
+        level(&mut i.pcie_link.wpush_ready, o.in_ready, wake, at::pcie_link);
     }
 
     pub fn pcie_cqes(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.pcie_cqes, &mut nic.wake);
         valid(&mut i.pcie_link.chead_valid, o.out_valid, wake, at::pcie_link);
         level(&mut i.pcie_link.chead, o.out_data, wake, at::pcie_link);
+        level(&mut i.pcie_link.cpush_ready, o.in_ready, wake, at::pcie_link);
     }
 
     pub fn packet_build(nic: &mut Nic) {
@@ -498,6 +513,7 @@ pub(super) mod from {
         if valid_bit(&mut arbiter.cls_valid, 0, o.out_valid, wake, at::egress_arbiter) {
             arbiter.cls0 = o.out_data;
         }
+        level(&mut i.packet_build.frame_ready, o.in_ready, wake, at::packet_build);
     }
 
     pub fn ctl_queue(nic: &mut Nic) {
@@ -506,6 +522,7 @@ pub(super) mod from {
         if valid_bit(&mut arbiter.cls_valid, 1, o.out_valid, wake, at::egress_arbiter) {
             arbiter.cls1 = o.out_data;
         }
+        level(&mut i.ack_build.frame_ready, o.in_ready, wake, at::ack_build);
     }
 
     pub fn egress_arbiter(nic: &mut Nic) {
@@ -559,6 +576,7 @@ pub(super) mod from {
         let (i, o, wake) = (&mut nic.i, &nic.o.packet_parse, &mut nic.wake);
         if valid(&mut i.ingress_pool.in_valid, o.out_valid, wake, at::ingress_pool) {
             i.ingress_pool.r#in = o.out;
+            i.ingress_pool.in_cls = o.out_cls;
             i.ingress_pool.in_drop = o.out_drop;
             i.ingress_pool.in_words = o.out_words;
         }
@@ -589,15 +607,13 @@ pub(super) mod from {
             i.ctl_fifo.in_data = o.ctl;
         }
         if valid(&mut i.pause_send.arr_valid, o.arr_valid, wake, at::pause_send) {
-            i.pause_send.arr_cls = u8::from(o.arr_ctl);
+            i.pause_send.arr_cls = o.arr_cls;
             i.pause_send.arr_occ = o.arr_occ;
         }
-        let released = u8::from(o.rel0) | u8::from(o.rel1) << 1;
         // The pool wakes nobody: it is looked at when an answer comes.
-        i.ack_hold.occ = o.occ0;
-        level(&mut i.pause_send.rel_cls, released, wake, at::pause_send);
-        let held = u64::from(o.occ0) | u64::from(o.occ1) << 32;
-        level(&mut i.pause_send.occ.0[0], held, wake, at::pause_send);
+        i.ack_hold.occ = o.held(0);
+        level(&mut i.pause_send.rel_cls, o.rel_cls, wake, at::pause_send);
+        level(&mut i.pause_send.occ, o.occ, wake, at::pause_send);
     }
 
     pub fn dat_fifo(nic: &mut Nic) {
@@ -605,6 +621,7 @@ pub(super) mod from {
         if valid(&mut i.rx_track.in_valid, o.out_valid, wake, at::rx_track) {
             i.rx_track.r#in = o.out_data;
         }
+        level(&mut i.ingress_pool.dat_ready, o.in_ready, wake, at::ingress_pool);
     }
 
     pub fn ctl_fifo(nic: &mut Nic) {
@@ -612,6 +629,7 @@ pub(super) mod from {
         if valid(&mut i.ack_take.in_valid, o.out_valid, wake, at::ack_take) {
             i.ack_take.r#in = o.out_data;
         }
+        level(&mut i.ingress_pool.ctl_ready, o.in_ready, wake, at::ingress_pool);
     }
 
     pub fn rx_track(nic: &mut Nic) {
@@ -620,6 +638,7 @@ pub(super) mod from {
             i.ingress_pool.rel2_bytes = o.rel2_bytes;
         }
         if valid(&mut i.ingress_pool.relt_valid, o.relt_valid, wake, at::ingress_pool) {
+            i.ingress_pool.relt_cls = 1;
             i.ingress_pool.relt_bytes = o.relt_bytes;
         }
         if valid(&mut i.deliver_fifo.in_valid, o.deliver_valid, wake, at::deliver_fifo) {
@@ -637,6 +656,9 @@ pub(super) mod from {
             i.rx_bitmap.req_last = o.map_last;
             i.rx_bitmap.req_asked = o.map_asked;
         }
+        level(&mut i.doorbell.close_ready, o.close_ready, wake, at::doorbell);
+        level(&mut i.dat_fifo.out_ready, o.in_ready, wake, at::dat_fifo);
+        level(&mut i.rx_bitmap.rsp_ready, o.map_rsp_ready, wake, at::rx_bitmap);
     }
 
     pub fn rx_bitmap(nic: &mut Nic) {
@@ -687,6 +709,7 @@ pub(super) mod from {
         if valid(&mut i.ack_hold.head_valid, o.out_valid, wake, at::ack_hold) {
             i.ack_hold.head = o.out_data;
         }
+        level(&mut i.ack_hold.held_ready, o.in_ready, wake, at::ack_hold);
     }
 
     pub fn nack_fifo(nic: &mut Nic) {
@@ -694,6 +717,7 @@ pub(super) mod from {
         if valid(&mut i.ack_hold.nhead_valid, o.out_valid, wake, at::ack_hold) {
             i.ack_hold.nhead = o.out_data;
         }
+        level(&mut i.ack_hold.nack_ready, o.in_ready, wake, at::ack_hold);
     }
 
     pub fn ack_hold(nic: &mut Nic) {
@@ -721,6 +745,7 @@ pub(super) mod from {
             i.egress_arbiter.cresv_bytes = o.cresv_bytes;
         }
         level(&mut i.rx_track.sent_valid, o.cresv_valid, wake, at::rx_track);
+        level(&mut i.ack_hold.out_ready, o.answer_ready, wake, at::ack_hold);
     }
 
     pub fn built_fifo(nic: &mut Nic) {
@@ -789,8 +814,13 @@ pub(super) mod from {
             i.qp_drain.spent_qp = o.spent_qp;
         }
         if valid(&mut i.ingress_pool.relc_valid, o.relc_valid, wake, at::ingress_pool) {
+            i.ingress_pool.relc_cls = 1;
             i.ingress_pool.relc_bytes = o.relc_bytes;
         }
+        level(&mut i.sent_bitmap.rsp_ready, o.map_rsp_ready, wake, at::sent_bitmap);
+        level(&mut i.built_fifo.out_ready, o.built_ready, wake, at::built_fifo);
+        level(&mut i.qp_drain.purge_ready, o.purge_ready, wake, at::qp_drain);
+        level(&mut i.ctl_fifo.out_ready, o.in_ready, wake, at::ctl_fifo);
         if valid(&mut i.path_select.skip_valid, o.skip_valid, wake, at::path_select) {
             i.path_select.skip_dest = o.skip_dest;
             i.path_select.skip_port = o.skip_port;
@@ -819,6 +849,7 @@ pub(super) mod from {
             i.tlp_engine.cqe_addr = o.cqe_addr;
             i.tlp_engine.cqe_data = o.cqe_data;
         }
+        level(&mut i.tx_scheduler.sent_ready, o.sent_ready, wake, at::tx_scheduler);
     }
 }
 
@@ -845,16 +876,126 @@ fn level<T: PartialEq>(to: &mut T, from: T, wake: &mut u64, block: u32) {
     }
 }
 
-/// A ready, where the block that gives it is awake.
-fn ready(to: &mut bool, from: bool, wake: &mut u64, giver: u32, block: u32) {
-    if woken(*wake, giver) && *to != from {
-        *to = from;
-        *wake |= 1 << block;
-    }
-}
-
 fn woken(wake: u64, block: u32) -> bool {
     wake >> block & 1 == 1
+}
+
+/// A block that is awake finds what passes through it, and gives it to others.
+macro_rules! pass {
+    ($s:ident $($giver:ident $(: $($out:ident => $to:ident.$in:ident),*)?;)*) => {
+        $(if woken($s.wake, at::$giver) {
+            $s.b.$giver.ready(&$s.i.$giver, &mut $s.o.$giver);
+            $($(level(&mut $s.i.$to.$in, $s.o.$giver.$out, &mut $s.wake, at::$to);)*)?
+        })*
+    };
+}
+
+/// Every memory with both ports at one block: read enable, address and data, then those of writes.
+macro_rules! memory_ports {
+    ($with:ident $s:ident) => {
+        $with! { $s
+            rx_fifo {
+                rx_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            qp_table {
+                qp_table_ctx: ctx_re ctx_raddr ctx_rdata, ctx_we ctx_waddr ctx_wdata;
+            }
+            window {
+                window_win: win_re win_raddr win_rdata, win_we win_waddr win_wdata;
+            }
+            path_select {
+                path_select_flag: flag_re flag_raddr flag_rdata, flag_we flag_waddr flag_wdata;
+                path_select_next: next_re next_raddr next_rdata, next_we next_waddr next_wdata;
+                path_select_prev: prev_re prev_raddr prev_rdata, prev_we prev_waddr prev_wdata;
+            }
+            path_probe {
+                path_probe_due: due_re due_raddr due_rdata, due_we due_waddr due_wdata;
+                path_probe_at: at_re at_raddr at_rdata, at_we at_waddr at_wdata;
+            }
+            tx_scheduler {
+                tx_scheduler_qctx: qctx_re qctx_raddr qctx_rdata, qctx_we qctx_waddr qctx_wdata;
+                tx_scheduler_smsg: smsg_re smsg_raddr smsg_rdata, smsg_we smsg_waddr smsg_wdata;
+                tx_scheduler_work: work_re work_raddr work_rdata, work_we work_waddr work_wdata;
+            }
+            replay_store {
+                replay_store_map: map_re map_raddr map_rdata, map_we map_waddr map_wdata;
+                replay_store_rec: rec_re rec_raddr rec_rdata, rec_we rec_waddr rec_wdata;
+                replay_store_fl: fl_re fl_raddr fl_rdata, fl_we fl_waddr fl_wdata;
+                replay_store_path: path_re path_raddr path_rdata, path_we path_waddr path_wdata;
+            }
+            payload_fetch {
+                payload_fetch_tagr: tagr_re tagr_raddr tagr_rdata, tagr_we tagr_waddr tagr_wdata;
+            }
+            order_fifo {
+                order_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            pcie_link {
+                pcie_link_buf: buf_re buf_raddr buf_rdata, buf_we buf_waddr buf_wdata;
+            }
+            pcie_reads {
+                pcie_reads_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            pcie_writes {
+                pcie_writes_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            pcie_cqes {
+                pcie_cqes_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            dat_queue {
+                dat_queue_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            ctl_queue {
+                ctl_queue_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            dat_fifo {
+                dat_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            ctl_fifo {
+                ctl_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            rx_track {
+                rx_track_peer: peer_re peer_raddr peer_rdata, peer_we peer_waddr peer_wdata;
+                rx_track_rctx: rctx_re rctx_raddr rctx_rdata, rctx_we rctx_waddr rctx_wdata;
+                rx_track_ends: ends_re ends_raddr ends_rdata, ends_we ends_waddr ends_wdata;
+            }
+            rx_bitmap {
+                rx_bitmap_bits: bits_re bits_raddr bits_rdata, bits_we bits_waddr bits_wdata;
+                rx_bitmap_mark: mark_re mark_raddr mark_rdata, mark_we mark_waddr mark_wdata;
+                rx_bitmap_any: any_re any_raddr any_rdata, any_we any_waddr any_wdata;
+            }
+            deliver_fifo {
+                deliver_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            answer_fifo {
+                answer_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            nack_fifo {
+                nack_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
+            completion {
+                completion_cmsg: cmsg_re cmsg_raddr cmsg_rdata, cmsg_we cmsg_waddr cmsg_wdata;
+                completion_cqp: cqp_re cqp_raddr cqp_rdata, cqp_we cqp_waddr cqp_wdata;
+                completion_fl: fl_re fl_raddr fl_rdata, fl_we fl_waddr fl_wdata;
+            }
+            sent_bitmap {
+                sent_bitmap_bits: bits_re bits_raddr bits_rdata, bits_we bits_waddr bits_wdata;
+                sent_bitmap_any: any_re any_raddr any_rdata, any_we any_waddr any_wdata;
+            }
+            retransmit {
+                retransmit_tims: tims_re tims_raddr tims_rdata, tim_we tim_waddr tim_wdata;
+                retransmit_tim: tim_re tim_raddr tim_rdata, tim_we tim_waddr tim_wdata;
+                retransmit_at: at_re at_raddr at_rdata, at_we at_waddr at_wdata;
+            }
+            timer_wheel {
+                timer_wheel_rec: rec_re rec_raddr rec_rdata, rec_we rec_waddr rec_wdata;
+                timer_wheel_spoke: spoke_re spoke_raddr spoke_rdata, spoke_we spoke_waddr spoke_wdata;
+            }
+            waits {
+                waits_bits: bits_re bits_raddr bits_rdata, bits_we bits_waddr bits_wdata;
+                waits_any: any_re any_raddr any_rdata, any_we any_waddr any_wdata;
+            }
+        }
+    };
 }
 
 impl Nic {
@@ -919,8 +1060,7 @@ impl Nic {
         i.packet_parse.cfg_icrc = o.cfg_icrc;
         i.packet_parse.cfg_charge_less = o.cfg_charge_less;
         i.packet_parse.cfg_ack_extra = o.cfg_ack_extra;
-        i.ingress_pool.cfg_ingress_pool0 = o.cfg_ingress_pool.0[0] as u32;
-        i.ingress_pool.cfg_ingress_pool1 = (o.cfg_ingress_pool.0[0] >> 32) as u32;
+        i.ingress_pool.cfg_ingress_pool = o.cfg_ingress_pool;
         i.rx_track.cfg_peer_valid = o.cfg_peer_valid;
         i.rx_track.cfg_peer_ip = o.cfg_peer_ip;
         i.rx_track.cfg_range = o.cfg_range;
@@ -964,1196 +1104,158 @@ impl Nic {
         i.completion.cfg_cq_log2 = o.cfg_cq_log2;
     }
 
-    /// Readys, from sink to source.
+    /// Second phase of every block that is awake, from sink to source, and the readys from it.
     pub(super) fn connect_readys(&mut self) {
-        let (b, i, o, wake) = (&self.b, &mut self.i, &mut self.o, &mut self.wake);
-        ready(
-            &mut i.tlp_parse.page_ready,
-            o.page_fifo.in_ready,
-            wake,
-            at::page_fifo,
-            at::tlp_parse,
-        );
-        ready(&mut i.page_fifo.out_ready, o.doorbell.page_ready, wake, at::doorbell, at::page_fifo);
-        ready(&mut i.doorbell.qp_ready, o.qp_table.qp_ready, wake, at::qp_table, at::doorbell);
-        ready(
-            &mut i.sent_bitmap.rsp_ready,
-            o.ack_take.map_rsp_ready,
-            wake,
-            at::ack_take,
-            at::sent_bitmap,
-        );
-        if woken(*wake, at::sent_bitmap) {
-            b.sent_bitmap.ready(&i.sent_bitmap, &mut o.sent_bitmap);
+        pass! { self
+            sent_bitmap: req_ready => ack_take.map_ready;
+            rx_bitmap: req_ready => rx_track.map_ready;
+            ack_hold:
+                in_ready => rx_track.answer_ready, nhead_ready => nack_fifo.out_ready,
+                head_ready => answer_fifo.out_ready;
+            replay_store:
+                build_ready => packet_build.rec_ready, final_ready => completion.final_ready,
+                look_ready => retransmit.look_ready, toss_ready => qp_drain.toss_ready;
+            tlp_parse: rx_ready => rx_fifo.out_ready, rx_ready => pcie_room.out_ready;
+            rx_fifo;
+            path_probe: room_bytes => tx_scheduler.room_bytes;
+            path_select:
+                data_ready => packet_build.data_ready, ack_ready => ack_build.ack_ready,
+                look_ready => path_probe.look_ready;
+            window:
+                query_ready => packet_build.query_ready, try_ready => tx_scheduler.try_ready,
+                open_ready => qp_table.open_ready, lose_ready => retransmit.loss_ready,
+                toss_ready => qp_drain.flight_ready, sub_ready => ack_take.sub_ready;
+            packet_build:
+                hand_ready => payload_fetch.hand_ready, again_ready => retransmit.again_ready,
+                hand_ready => qp_drain.hand_ready, probe_ready => path_probe.probe_ready;
+            pcie_link:
+                tx_ready => tlp_engine.tx_ready, tx_free => tlp_engine.tx_free,
+                rhead_ready => pcie_reads.out_ready, whead_ready => pcie_writes.out_ready,
+                chead_ready => pcie_cqes.out_ready;
+            tlp_engine:
+                rd_ready => payload_fetch.rd_ready, cqe_ready => completion.cqe_ready,
+                wr_ready => payload_write.wr_ready;
+            payload_fetch:
+                seg_ready => tx_scheduler.seg_ready, head_ready => order_fifo.out_ready,
+                seg_ready => qp_drain.seg_ready;
+            tx_scheduler:
+                post_ready => doorbell.post_sched_ready, wait_ready => retransmit.wait_ready,
+                drop_ready => qp_drain.drop_ready, slot_ready => replay_store.slot_ready,
+                ack_ready => ack_take.ack_ready, room_ready => path_probe.room_ready;
+            completion:
+                post_done_ready => doorbell.post_done_ready, err_ready => doorbell.err_ready,
+                comp_ready => payload_write.comp_ready, cover_ready => ack_take.cover_ready;
+            doorbell: msg_ready => completion.msg_ready;
+            qp_table;
+            order_fifo;
+            pcie_reads;
+            pcie_writes;
+            pcie_cqes;
         }
-        ready(
-            &mut i.ack_take.map_ready,
-            o.sent_bitmap.req_ready,
-            wake,
-            at::sent_bitmap,
-            at::ack_take,
-        );
-        ready(
-            &mut i.built_fifo.out_ready,
-            o.ack_take.built_ready,
-            wake,
-            at::ack_take,
-            at::built_fifo,
-        );
-        ready(&mut i.qp_drain.end_ready, o.qp_table.end_ready, wake, at::qp_table, at::qp_drain);
-        ready(
-            &mut i.qp_drain.purge_ready,
-            o.ack_take.purge_ready,
-            wake,
-            at::ack_take,
-            at::qp_drain,
-        );
-        ready(
-            &mut i.payload_fetch.failed_ready,
-            o.qp_drain.failed_ready,
-            wake,
-            at::qp_drain,
-            at::payload_fetch,
-        );
-        ready(
-            &mut i.doorbell.close_ready,
-            o.rx_track.close_ready,
-            wake,
-            at::rx_track,
-            at::doorbell,
-        );
-        ready(
-            &mut i.tx_scheduler.sent_ready,
-            o.completion.sent_ready,
-            wake,
-            at::completion,
-            at::tx_scheduler,
-        );
-        ready(
-            &mut i.payload_fetch.ord_ready,
-            o.order_fifo.in_ready,
-            wake,
-            at::order_fifo,
-            at::payload_fetch,
-        );
-        ready(
-            &mut i.pcie_link.rpush_ready,
-            o.pcie_reads.in_ready,
-            wake,
-            at::pcie_reads,
-            at::pcie_link,
-        );
-        ready(
-            &mut i.pcie_link.wpush_ready,
-            o.pcie_writes.in_ready,
-            wake,
-            at::pcie_writes,
-            at::pcie_link,
-        );
-        ready(
-            &mut i.pcie_link.cpush_ready,
-            o.pcie_cqes.in_ready,
-            wake,
-            at::pcie_cqes,
-            at::pcie_link,
-        );
-        ready(
-            &mut i.packet_build.build_ready,
-            o.qp_table.build_ready,
-            wake,
-            at::qp_table,
-            at::packet_build,
-        );
-        ready(
-            &mut i.packet_build.frame_ready,
-            o.dat_queue.in_ready,
-            wake,
-            at::dat_queue,
-            at::packet_build,
-        );
-        ready(
-            &mut i.ingress_pool.dat_ready,
-            o.dat_fifo.in_ready,
-            wake,
-            at::dat_fifo,
-            at::ingress_pool,
-        );
-        ready(
-            &mut i.ingress_pool.ctl_ready,
-            o.ctl_fifo.in_ready,
-            wake,
-            at::ctl_fifo,
-            at::ingress_pool,
-        );
-        ready(&mut i.dat_fifo.out_ready, o.rx_track.in_ready, wake, at::rx_track, at::dat_fifo);
-        ready(&mut i.ctl_fifo.out_ready, o.ack_take.in_ready, wake, at::ack_take, at::ctl_fifo);
-        ready(
-            &mut i.rx_bitmap.rsp_ready,
-            o.rx_track.map_rsp_ready,
-            wake,
-            at::rx_track,
-            at::rx_bitmap,
-        );
-        if woken(*wake, at::rx_bitmap) {
-            b.rx_bitmap.ready(&i.rx_bitmap, &mut o.rx_bitmap);
+        if woken(self.wake, at::egress_arbiter) {
+            let (i, o) = (&mut self.i, &mut self.o.egress_arbiter);
+            self.b.egress_arbiter.ready(&i.egress_arbiter, o);
+            let wake = &mut self.wake;
+            level(&mut i.pause_send.frame_ready, o.pfc_ready, wake, at::pause_send);
+            level(&mut i.dat_queue.out_ready, o.cls_ready & 1 != 0, wake, at::dat_queue);
+            level(&mut i.ctl_queue.out_ready, o.cls_ready & 2 != 0, wake, at::ctl_queue);
         }
-        ready(&mut i.rx_track.map_ready, o.rx_bitmap.req_ready, wake, at::rx_bitmap, at::rx_track);
-        ready(
-            &mut i.ack_hold.out_ready,
-            o.ack_build.answer_ready,
-            wake,
-            at::ack_build,
-            at::ack_hold,
-        );
-        ready(
-            &mut i.ack_hold.held_ready,
-            o.answer_fifo.in_ready,
-            wake,
-            at::answer_fifo,
-            at::ack_hold,
-        );
-        ready(&mut i.ack_hold.nack_ready, o.nack_fifo.in_ready, wake, at::nack_fifo, at::ack_hold);
-        if woken(*wake, at::ack_hold) {
-            b.ack_hold.ready(&i.ack_hold, &mut o.ack_hold);
+        pass! { self
+            dat_queue;
+            ctl_queue;
+            dat_fifo;
+            ctl_fifo;
+            payload_write: in_ready => deliver_fifo.out_ready;
+            deliver_fifo;
+            answer_fifo;
+            nack_fifo;
+            retransmit:
+                exp_ready => timer_wheel.exp_ready, ask_ready => tx_scheduler.ask_ready,
+                retire_ready => ack_take.retire_ready, lose_ready => ack_take.lose_ready;
+            timer_wheel;
+            waits: req_ready => retransmit.map_ready;
         }
-        ready(&mut i.rx_track.answer_ready, o.ack_hold.in_ready, wake, at::ack_hold, at::rx_track);
-        ready(
-            &mut i.nack_fifo.out_ready,
-            o.ack_hold.nhead_ready,
-            wake,
-            at::ack_hold,
-            at::nack_fifo,
-        );
-        ready(
-            &mut i.answer_fifo.out_ready,
-            o.ack_hold.head_ready,
-            wake,
-            at::ack_hold,
-            at::answer_fifo,
-        );
-        ready(
-            &mut i.ack_build.frame_ready,
-            o.ctl_queue.in_ready,
-            wake,
-            at::ctl_queue,
-            at::ack_build,
-        );
-        ready(&mut i.ack_take.find_ready, o.qp_table.find_ready, wake, at::qp_table, at::ack_take);
-        ready(&mut i.ack_take.upd_ready, o.qp_table.upd_ready, wake, at::qp_table, at::ack_take);
-        ready(
-            &mut i.completion.done_ready,
-            o.qp_table.done_ready,
-            wake,
-            at::qp_table,
-            at::completion,
-        );
-        if woken(*wake, at::replay_store) {
-            b.replay_store.ready(&i.replay_store, &mut o.replay_store);
-        }
-        if woken(*wake, at::tlp_parse) {
-            b.tlp_parse.ready(&i.tlp_parse, &mut o.tlp_parse);
-        }
-        ready(&mut i.rx_fifo.out_ready, o.tlp_parse.rx_ready, wake, at::tlp_parse, at::rx_fifo);
-        ready(&mut i.pcie_room.out_ready, o.tlp_parse.rx_ready, wake, at::tlp_parse, at::pcie_room);
-        ready(&mut i.pcie_room.in_ready, o.rx_fifo.in_ready, wake, at::rx_fifo, at::pcie_room);
-        if woken(*wake, at::rx_fifo) {
-            b.rx_fifo.ready(&i.rx_fifo, &mut o.rx_fifo);
-        }
-        if woken(*wake, at::path_select) {
-            b.path_select.ready(&i.path_select, &mut o.path_select);
-        }
-        if woken(*wake, at::window) {
-            b.window.ready(&i.window, &mut o.window);
-        }
-        ready(
-            &mut i.packet_build.query_ready,
-            o.window.query_ready,
-            wake,
-            at::window,
-            at::packet_build,
-        );
-        ready(
-            &mut i.packet_build.data_ready,
-            o.path_select.data_ready,
-            wake,
-            at::path_select,
-            at::packet_build,
-        );
-        ready(
-            &mut i.packet_build.rec_ready,
-            o.replay_store.build_ready,
-            wake,
-            at::replay_store,
-            at::packet_build,
-        );
-        if woken(*wake, at::packet_build) {
-            b.packet_build.ready(&i.packet_build, &mut o.packet_build);
-        }
-        if woken(*wake, at::pcie_link) {
-            b.pcie_link.ready(&i.pcie_link, &mut o.pcie_link);
-        }
-        ready(
-            &mut i.tlp_engine.tx_ready,
-            o.pcie_link.tx_ready,
-            wake,
-            at::pcie_link,
-            at::tlp_engine,
-        );
-        if woken(*wake, at::pcie_link) {
-            level(&mut i.tlp_engine.tx_free, o.pcie_link.tx_free, wake, at::tlp_engine);
-        }
-        if woken(*wake, at::tlp_engine) {
-            b.tlp_engine.ready(&i.tlp_engine, &mut o.tlp_engine);
-        }
-        ready(
-            &mut i.payload_fetch.rd_ready,
-            o.tlp_engine.rd_ready,
-            wake,
-            at::tlp_engine,
-            at::payload_fetch,
-        );
-        ready(
-            &mut i.payload_fetch.hand_ready,
-            o.packet_build.hand_ready,
-            wake,
-            at::packet_build,
-            at::payload_fetch,
-        );
-        if woken(*wake, at::payload_fetch) {
-            b.payload_fetch.ready(&i.payload_fetch, &mut o.payload_fetch);
-        }
-        ready(
-            &mut i.tx_scheduler.try_ready,
-            o.window.try_ready,
-            wake,
-            at::window,
-            at::tx_scheduler,
-        );
-        ready(
-            &mut i.tx_scheduler.seg_ready,
-            o.payload_fetch.seg_ready,
-            wake,
-            at::payload_fetch,
-            at::tx_scheduler,
-        );
-        if woken(*wake, at::tx_scheduler) {
-            b.tx_scheduler.ready(&i.tx_scheduler, &mut o.tx_scheduler);
-        }
-        ready(
-            &mut i.completion.final_ready,
-            o.replay_store.final_ready,
-            wake,
-            at::replay_store,
-            at::completion,
-        );
-        ready(
-            &mut i.completion.cqe_ready,
-            o.tlp_engine.cqe_ready,
-            wake,
-            at::tlp_engine,
-            at::completion,
-        );
-        if woken(*wake, at::completion) {
-            b.completion.ready(&i.completion, &mut o.completion);
-        }
-        ready(
-            &mut i.doorbell.post_sched_ready,
-            o.tx_scheduler.post_ready,
-            wake,
-            at::tx_scheduler,
-            at::doorbell,
-        );
-        ready(
-            &mut i.doorbell.post_done_ready,
-            o.completion.post_done_ready,
-            wake,
-            at::completion,
-            at::doorbell,
-        );
-        ready(
-            &mut i.doorbell.err_ready,
-            o.completion.err_ready,
-            wake,
-            at::completion,
-            at::doorbell,
-        );
-        if woken(*wake, at::doorbell) {
-            b.doorbell.ready(&i.doorbell, &mut o.doorbell);
-        }
-        ready(&mut i.qp_table.open_ready, o.window.open_ready, wake, at::window, at::qp_table);
-        if woken(*wake, at::qp_table) {
-            b.qp_table.ready(&i.qp_table, &mut o.qp_table);
-        }
-        ready(
-            &mut i.order_fifo.out_ready,
-            o.payload_fetch.head_ready,
-            wake,
-            at::payload_fetch,
-            at::order_fifo,
-        );
-        if woken(*wake, at::order_fifo) {
-            b.order_fifo.ready(&i.order_fifo, &mut o.order_fifo);
-        }
-        ready(
-            &mut i.pcie_reads.out_ready,
-            o.pcie_link.rhead_ready,
-            wake,
-            at::pcie_link,
-            at::pcie_reads,
-        );
-        if woken(*wake, at::pcie_reads) {
-            b.pcie_reads.ready(&i.pcie_reads, &mut o.pcie_reads);
-        }
-        ready(
-            &mut i.pcie_writes.out_ready,
-            o.pcie_link.whead_ready,
-            wake,
-            at::pcie_link,
-            at::pcie_writes,
-        );
-        if woken(*wake, at::pcie_writes) {
-            b.pcie_writes.ready(&i.pcie_writes, &mut o.pcie_writes);
-        }
-        ready(
-            &mut i.pcie_cqes.out_ready,
-            o.pcie_link.chead_ready,
-            wake,
-            at::pcie_link,
-            at::pcie_cqes,
-        );
-        if woken(*wake, at::pcie_cqes) {
-            b.pcie_cqes.ready(&i.pcie_cqes, &mut o.pcie_cqes);
-        }
-        if woken(*wake, at::egress_arbiter) {
-            b.egress_arbiter.ready(&i.egress_arbiter, &mut o.egress_arbiter);
-        }
-        ready(
-            &mut i.pause_send.frame_ready,
-            o.egress_arbiter.pfc_ready,
-            wake,
-            at::egress_arbiter,
-            at::pause_send,
-        );
-        ready(
-            &mut i.dat_queue.out_ready,
-            o.egress_arbiter.cls_ready & 1 != 0,
-            wake,
-            at::egress_arbiter,
-            at::dat_queue,
-        );
-        if woken(*wake, at::dat_queue) {
-            b.dat_queue.ready(&i.dat_queue, &mut o.dat_queue);
-        }
-        ready(
-            &mut i.ctl_queue.out_ready,
-            o.egress_arbiter.cls_ready & 2 != 0,
-            wake,
-            at::egress_arbiter,
-            at::ctl_queue,
-        );
-        if woken(*wake, at::ctl_queue) {
-            b.ctl_queue.ready(&i.ctl_queue, &mut o.ctl_queue);
-        }
-        if woken(*wake, at::dat_fifo) {
-            b.dat_fifo.ready(&i.dat_fifo, &mut o.dat_fifo);
-        }
-        if woken(*wake, at::ctl_fifo) {
-            b.ctl_fifo.ready(&i.ctl_fifo, &mut o.ctl_fifo);
-        }
-        ready(
-            &mut i.payload_write.wr_ready,
-            o.tlp_engine.wr_ready,
-            wake,
-            at::tlp_engine,
-            at::payload_write,
-        );
-        ready(
-            &mut i.payload_write.comp_ready,
-            o.completion.comp_ready,
-            wake,
-            at::completion,
-            at::payload_write,
-        );
-        if woken(*wake, at::payload_write) {
-            b.payload_write.ready(&i.payload_write, &mut o.payload_write);
-        }
-        ready(
-            &mut i.deliver_fifo.out_ready,
-            o.payload_write.in_ready,
-            wake,
-            at::payload_write,
-            at::deliver_fifo,
-        );
-        if woken(*wake, at::deliver_fifo) {
-            b.deliver_fifo.ready(&i.deliver_fifo, &mut o.deliver_fifo);
-        }
-        if woken(*wake, at::answer_fifo) {
-            b.answer_fifo.ready(&i.answer_fifo, &mut o.answer_fifo);
-        }
-        if woken(*wake, at::nack_fifo) {
-            b.nack_fifo.ready(&i.nack_fifo, &mut o.nack_fifo);
-        }
-        if woken(*wake, at::retransmit) {
-            b.retransmit.ready(&i.retransmit, &mut o.retransmit);
-        }
-        ready(
-            &mut i.timer_wheel.exp_ready,
-            o.retransmit.exp_ready,
-            wake,
-            at::retransmit,
-            at::timer_wheel,
-        );
-        if woken(*wake, at::timer_wheel) {
-            b.timer_wheel.ready(&i.timer_wheel, &mut o.timer_wheel);
-        }
-        if woken(*wake, at::waits) {
-            b.waits.ready(&i.waits, &mut o.waits);
-        }
-        // These go into registers only.
-        ready(
-            &mut i.retransmit.look_ready,
-            o.replay_store.look_ready,
-            wake,
-            at::replay_store,
-            at::retransmit,
-        );
-        ready(&mut i.retransmit.map_ready, o.waits.req_ready, wake, at::waits, at::retransmit);
-        ready(&mut i.retransmit.loss_ready, o.window.lose_ready, wake, at::window, at::retransmit);
-        ready(
-            &mut i.retransmit.wait_ready,
-            o.tx_scheduler.wait_ready,
-            wake,
-            at::tx_scheduler,
-            at::retransmit,
-        );
-        ready(
-            &mut i.path_probe.look_ready,
-            o.path_select.look_ready,
-            wake,
-            at::path_select,
-            at::path_probe,
-        );
-        ready(
-            &mut i.path_probe.room_ready,
-            o.tx_scheduler.room_ready,
-            wake,
-            at::tx_scheduler,
-            at::path_probe,
-        );
-        ready(
-            &mut i.path_probe.probe_ready,
-            o.packet_build.probe_ready,
-            wake,
-            at::packet_build,
-            at::path_probe,
-        );
-        if woken(*wake, at::path_probe) {
-            b.path_probe.ready(&i.path_probe, &mut o.path_probe);
-            i.tx_scheduler.room_bytes = o.path_probe.room_bytes;
-        }
-        ready(
-            &mut i.retransmit.again_ready,
-            o.packet_build.again_ready,
-            wake,
-            at::packet_build,
-            at::retransmit,
-        );
-        ready(
-            &mut i.retransmit.fail_ready,
-            o.qp_drain.fail_ready,
-            wake,
-            at::qp_drain,
-            at::retransmit,
-        );
-        ready(
-            &mut i.tx_scheduler.ask_ready,
-            o.retransmit.ask_ready,
-            wake,
-            at::retransmit,
-            at::tx_scheduler,
-        );
-        ready(
-            &mut i.qp_drain.drop_ready,
-            o.tx_scheduler.drop_ready,
-            wake,
-            at::tx_scheduler,
-            at::qp_drain,
-        );
-        ready(
-            &mut i.qp_drain.seg_ready,
-            o.payload_fetch.seg_ready,
-            wake,
-            at::payload_fetch,
-            at::qp_drain,
-        );
-        ready(
-            &mut i.qp_drain.hand_ready,
-            o.packet_build.hand_ready,
-            wake,
-            at::packet_build,
-            at::qp_drain,
-        );
-        ready(
-            &mut i.qp_drain.toss_ready,
-            o.replay_store.toss_ready,
-            wake,
-            at::replay_store,
-            at::qp_drain,
-        );
-        ready(&mut i.qp_drain.flight_ready, o.window.toss_ready, wake, at::window, at::qp_drain);
-        ready(
-            &mut i.replay_store.slot_ready,
-            o.tx_scheduler.slot_ready,
-            wake,
-            at::tx_scheduler,
-            at::replay_store,
-        );
-        ready(
-            &mut i.completion.msg_ready,
-            o.doorbell.msg_ready,
-            wake,
-            at::doorbell,
-            at::completion,
-        );
-        ready(
-            &mut i.ack_build.ack_ready,
-            o.path_select.ack_ready,
-            wake,
-            at::path_select,
-            at::ack_build,
-        );
-        ready(
-            &mut i.ack_take.retire_ready,
-            o.retransmit.retire_ready,
-            wake,
-            at::retransmit,
-            at::ack_take,
-        );
-        ready(
-            &mut i.ack_take.lose_ready,
-            o.retransmit.lose_ready,
-            wake,
-            at::retransmit,
-            at::ack_take,
-        );
-        ready(&mut i.ack_take.sub_ready, o.window.sub_ready, wake, at::window, at::ack_take);
-        ready(
-            &mut i.ack_take.ack_ready,
-            o.tx_scheduler.ack_ready,
-            wake,
-            at::tx_scheduler,
-            at::ack_take,
-        );
-        ready(
-            &mut i.ack_take.cover_ready,
-            o.completion.cover_ready,
-            wake,
-            at::completion,
-            at::ack_take,
-        );
     }
 
     /// The edge of every memory; what was read is an input from the next clock on.
     pub(super) fn clock_memories(&mut self) {
-        let (i, o, m, wake) = (&mut self.i, &self.o, &mut self.m, self.wake);
-        if woken(wake, at::rx_fifo) {
-            if o.rx_fifo.ram_re {
-                self.stir |= 1 << at::rx_fifo;
-                m.rx_fifo_ram.read(o.rx_fifo.ram_raddr);
-                i.rx_fifo.ram_rdata = m.rx_fifo_ram.rdata;
-                self.read |= 1 << 0;
-            }
-            if o.rx_fifo.ram_we {
-                self.stir |= 1 << at::rx_fifo;
-                m.rx_fifo_ram.write(o.rx_fifo.ram_waddr, o.rx_fifo.ram_wdata);
-            }
+        self.clock_replay();
+        self.clock_ingress();
+        macro_rules! clock {
+            ($s:ident $($block:ident { $($ram:ident: $re:ident $ra:ident $rd:ident, $we:ident $wa:ident $wd:ident;)* })*) => {
+                $(if woken($s.wake, at::$block) {
+                    let (i, o) = (&mut $s.i.$block, &$s.o.$block);
+                    $(if o.$re {
+                        $s.m.$ram.read(o.$ra);
+                        i.$rd = $s.m.$ram.rdata;
+                        $s.read |= 1 << ram::$ram;
+                    }
+                    if o.$we {
+                        $s.m.$ram.write(o.$wa, &o.$wd);
+                    })*
+                    if false $(|| o.$re || o.$we)* {
+                        $s.stir |= 1 << at::$block;
+                    }
+                })*
+            };
         }
-        if woken(wake, at::qp_table) {
-            if o.qp_table.ctx_re {
-                self.stir |= 1 << at::qp_table;
-                m.qp_table_ctx.read(o.qp_table.ctx_raddr);
-                i.qp_table.ctx_rdata = m.qp_table_ctx.rdata;
-                self.read |= 1 << 1;
-            }
-            if o.qp_table.ctx_we {
-                self.stir |= 1 << at::qp_table;
-                m.qp_table_ctx.write(o.qp_table.ctx_waddr, o.qp_table.ctx_wdata);
-            }
-        }
-        if woken(wake, at::window) {
-            if o.window.win_re {
-                self.stir |= 1 << at::window;
-                m.window_win.read(o.window.win_raddr);
-                i.window.win_rdata = m.window_win.rdata;
-                self.read |= 1 << 2;
-            }
-            if o.window.win_we {
-                self.stir |= 1 << at::window;
-                m.window_win.write(o.window.win_waddr, o.window.win_wdata);
-            }
-        }
-        if woken(wake, at::path_select) {
-            if o.path_select.flag_re {
-                self.stir |= 1 << at::path_select;
-                m.path_select_flag.read(o.path_select.flag_raddr);
-                i.path_select.flag_rdata = m.path_select_flag.rdata;
-                self.read |= 1 << 54;
-            }
-            if o.path_select.flag_we {
-                self.stir |= 1 << at::path_select;
-                m.path_select_flag.write(o.path_select.flag_waddr, o.path_select.flag_wdata);
-            }
-            if o.path_select.next_re {
-                self.stir |= 1 << at::path_select;
-                m.path_select_next.read(o.path_select.next_raddr);
-                i.path_select.next_rdata = m.path_select_next.rdata;
-                self.read |= 1 << 55;
-            }
-            if o.path_select.next_we {
-                self.stir |= 1 << at::path_select;
-                m.path_select_next.write(o.path_select.next_waddr, o.path_select.next_wdata);
-            }
-            if o.path_select.prev_re {
-                self.stir |= 1 << at::path_select;
-                m.path_select_prev.read(o.path_select.prev_raddr);
-                i.path_select.prev_rdata = m.path_select_prev.rdata;
-                self.read |= 1 << 56;
-            }
-            if o.path_select.prev_we {
-                self.stir |= 1 << at::path_select;
-                m.path_select_prev.write(o.path_select.prev_waddr, o.path_select.prev_wdata);
-            }
-        }
-        if woken(wake, at::path_probe) {
-            if o.path_probe.due_re {
-                self.stir |= 1 << at::path_probe;
-                m.path_probe_due.read(o.path_probe.due_raddr);
-                i.path_probe.due_rdata = m.path_probe_due.rdata;
-                self.read |= 1 << 57;
-            }
-            if o.path_probe.due_we {
-                self.stir |= 1 << at::path_probe;
-                m.path_probe_due.write(o.path_probe.due_waddr, o.path_probe.due_wdata);
-            }
-            if o.path_probe.at_re {
-                self.stir |= 1 << at::path_probe;
-                m.path_probe_at.read(o.path_probe.at_raddr);
-                i.path_probe.at_rdata = m.path_probe_at.rdata;
-                self.read |= 1 << 58;
-            }
-            if o.path_probe.at_we {
-                self.stir |= 1 << at::path_probe;
-                m.path_probe_at.write(o.path_probe.at_waddr, o.path_probe.at_wdata);
-            }
-        }
-        if woken(wake, at::tx_scheduler) {
-            if o.tx_scheduler.qctx_re {
-                self.stir |= 1 << at::tx_scheduler;
-                m.tx_scheduler_qctx.read(o.tx_scheduler.qctx_raddr);
-                i.tx_scheduler.qctx_rdata = m.tx_scheduler_qctx.rdata;
-                self.read |= 1 << 3;
-            }
-            if o.tx_scheduler.qctx_we {
-                self.stir |= 1 << at::tx_scheduler;
-                m.tx_scheduler_qctx.write(o.tx_scheduler.qctx_waddr, o.tx_scheduler.qctx_wdata);
-            }
-            if o.tx_scheduler.smsg_re {
-                self.stir |= 1 << at::tx_scheduler;
-                m.tx_scheduler_smsg.read(o.tx_scheduler.smsg_raddr);
-                i.tx_scheduler.smsg_rdata = m.tx_scheduler_smsg.rdata;
-                self.read |= 1 << 4;
-            }
-            if o.tx_scheduler.smsg_we {
-                self.stir |= 1 << at::tx_scheduler;
-                m.tx_scheduler_smsg.write(o.tx_scheduler.smsg_waddr, o.tx_scheduler.smsg_wdata);
-            }
-            if o.tx_scheduler.work_re {
-                self.stir |= 1 << at::tx_scheduler;
-                m.tx_scheduler_work.read(o.tx_scheduler.work_raddr);
-                i.tx_scheduler.work_rdata = m.tx_scheduler_work.rdata;
-                self.read |= 1 << 5;
-            }
-            if o.tx_scheduler.work_we {
-                self.stir |= 1 << at::tx_scheduler;
-                m.tx_scheduler_work.write(o.tx_scheduler.work_waddr, o.tx_scheduler.work_wdata);
-            }
-        }
-        if woken(wake, at::replay_store) {
-            if o.replay_store.map_re {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_map.read(o.replay_store.map_raddr);
-                i.replay_store.map_rdata = m.replay_store_map.rdata;
-                self.read |= 1 << 6;
-            }
-            if o.replay_store.map_we {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_map.write(o.replay_store.map_waddr, o.replay_store.map_wdata);
-            }
-            if o.replay_store.rec_re {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_rec.read(o.replay_store.rec_raddr);
-                i.replay_store.rec_rdata = m.replay_store_rec.rdata;
-                self.read |= 1 << 7;
-            }
-            if o.replay_store.rec_we {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_rec.write(o.replay_store.rec_waddr, o.replay_store.rec_wdata);
-            }
-            if o.replay_store.path_re {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_path.read(o.replay_store.path_raddr);
-                i.replay_store.path_rdata = m.replay_store_path.rdata;
-                self.read |= 1 << 29;
-            }
-            if o.replay_store.path_we {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_path.write(o.replay_store.path_waddr, o.replay_store.path_wdata);
-            }
-            if o.replay_store.fl_re {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_fl.read(o.replay_store.fl_raddr);
-                i.replay_store.path_rdata = m.replay_store_path.rdata;
-                i.retransmit.tims_rdata = m.retransmit_tims.rdata;
-                i.retransmit.tim_rdata = m.retransmit_tim.rdata;
-                i.retransmit.at_rdata = m.retransmit_at.rdata;
-                i.timer_wheel.rec_rdata = m.timer_wheel_rec.rdata;
-                i.timer_wheel.spoke_rdata = m.timer_wheel_spoke.rdata;
-                i.waits.bits_rdata = m.waits_bits.rdata;
-                i.waits.any_rdata = m.waits_any.rdata;
-                i.replay_store.fl_rdata = m.replay_store_fl.rdata;
-                self.read |= 1 << 8;
-            }
-            if o.replay_store.fl_we {
-                self.stir |= 1 << at::replay_store;
-                m.replay_store_fl.write(o.replay_store.fl_waddr, o.replay_store.fl_wdata);
-            }
-        }
-        if woken(wake, at::port_tx) && o.port_tx.bank_re & 1 == 1 {
+        memory_ports!(clock self);
+    }
+
+    /// The replay banks: `payload_fetch` writes, `port_tx` reads.
+    fn clock_replay(&mut self) {
+        let (i, o, m) = (&mut self.i.port_tx, &self.o, &mut self.m);
+        if woken(self.wake, at::port_tx) && o.port_tx.bank_re != 0 {
             self.stir |= 1 << at::port_tx;
-            m.replay0.read(o.port_tx.bank_raddr0);
-            i.port_tx.bank_rdata0 = m.replay0.rdata;
-            self.read |= 1 << 9;
+            if o.port_tx.bank_re & 1 == 1 {
+                m.replay0.read(o.port_tx.bank_raddr0);
+                i.bank_rdata0 = m.replay0.rdata;
+                self.read |= 1 << ram::replay0;
+            }
+            if o.port_tx.bank_re >> 1 & 1 == 1 {
+                m.replay1.read(o.port_tx.bank_raddr1);
+                i.bank_rdata1 = m.replay1.rdata;
+                self.read |= 1 << ram::replay1;
+            }
         }
-        if woken(wake, at::payload_fetch) && o.payload_fetch.bank_we & 1 == 1 {
+        let o = &o.payload_fetch;
+        if woken(self.wake, at::payload_fetch) && o.bank_we != 0 {
             self.stir |= 1 << at::payload_fetch;
-            m.replay0.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
-        }
-        if woken(wake, at::port_tx) && o.port_tx.bank_re >> 1 & 1 == 1 {
-            self.stir |= 1 << at::port_tx;
-            m.replay1.read(o.port_tx.bank_raddr1);
-            i.port_tx.bank_rdata1 = m.replay1.rdata;
-            self.read |= 1 << 10;
-        }
-        if woken(wake, at::retransmit) {
-            if o.retransmit.tims_re {
-                self.stir |= 1 << at::retransmit;
-                m.retransmit_tims.read(o.retransmit.tims_raddr);
-                i.retransmit.tims_rdata = m.retransmit_tims.rdata;
-                self.read |= 1 << 30;
+            if o.bank_we & 1 == 1 {
+                m.replay0.write(o.bank_waddr, &o.bank_wdata);
             }
-            if o.retransmit.tim_we {
-                self.stir |= 1 << at::retransmit;
-                m.retransmit_tims.write(o.retransmit.tim_waddr, o.retransmit.tim_wdata);
-            }
-            if o.retransmit.tim_re {
-                self.stir |= 1 << at::retransmit;
-                m.retransmit_tim.read(o.retransmit.tim_raddr);
-                i.retransmit.tim_rdata = m.retransmit_tim.rdata;
-                self.read |= 1 << 31;
-            }
-            if o.retransmit.tim_we {
-                self.stir |= 1 << at::retransmit;
-                m.retransmit_tim.write(o.retransmit.tim_waddr, o.retransmit.tim_wdata);
-            }
-            if o.retransmit.at_re {
-                self.stir |= 1 << at::retransmit;
-                m.retransmit_at.read(o.retransmit.at_raddr);
-                i.retransmit.at_rdata = m.retransmit_at.rdata;
-                self.read |= 1 << 32;
-            }
-            if o.retransmit.at_we {
-                self.stir |= 1 << at::retransmit;
-                m.retransmit_at.write(o.retransmit.at_waddr, o.retransmit.at_wdata);
+            if o.bank_we >> 1 & 1 == 1 {
+                m.replay1.write(o.bank_waddr, &o.bank_wdata);
             }
         }
-        if woken(wake, at::timer_wheel) {
-            if o.timer_wheel.rec_re {
-                self.stir |= 1 << at::timer_wheel;
-                m.timer_wheel_rec.read(o.timer_wheel.rec_raddr);
-                i.timer_wheel.rec_rdata = m.timer_wheel_rec.rdata;
-                self.read |= 1 << 33;
-            }
-            if o.timer_wheel.rec_we {
-                self.stir |= 1 << at::timer_wheel;
-                m.timer_wheel_rec.write(o.timer_wheel.rec_waddr, o.timer_wheel.rec_wdata);
-            }
-            if o.timer_wheel.spoke_re {
-                self.stir |= 1 << at::timer_wheel;
-                m.timer_wheel_spoke.read(o.timer_wheel.spoke_raddr);
-                i.timer_wheel.spoke_rdata = m.timer_wheel_spoke.rdata;
-                self.read |= 1 << 34;
-            }
-            if o.timer_wheel.spoke_we {
-                self.stir |= 1 << at::timer_wheel;
-                m.timer_wheel_spoke.write(o.timer_wheel.spoke_waddr, o.timer_wheel.spoke_wdata);
-            }
-        }
-        if woken(wake, at::waits) {
-            if o.waits.bits_re {
-                self.stir |= 1 << at::waits;
-                m.waits_bits.read(o.waits.bits_raddr);
-                i.waits.bits_rdata = m.waits_bits.rdata;
-                self.read |= 1 << 35;
-            }
-            if o.waits.bits_we {
-                self.stir |= 1 << at::waits;
-                m.waits_bits.write(o.waits.bits_waddr, o.waits.bits_wdata);
-            }
-            if o.waits.any_re {
-                self.stir |= 1 << at::waits;
-                m.waits_any.read(o.waits.any_raddr);
-                i.waits.any_rdata = m.waits_any.rdata;
-                self.read |= 1 << 36;
-            }
-            if o.waits.any_we {
-                self.stir |= 1 << at::waits;
-                m.waits_any.write(o.waits.any_waddr, o.waits.any_wdata);
-            }
-        }
-        if woken(wake, at::payload_fetch) {
-            if o.payload_fetch.bank_we >> 1 & 1 == 1 {
-                self.stir |= 1 << at::payload_fetch;
-                m.replay1.write(o.payload_fetch.bank_waddr, o.payload_fetch.bank_wdata);
-            }
-            if o.payload_fetch.tagr_re {
-                self.stir |= 1 << at::payload_fetch;
-                m.payload_fetch_tagr.read(o.payload_fetch.tagr_raddr);
-                i.payload_fetch.tagr_rdata = m.payload_fetch_tagr.rdata;
-                self.read |= 1 << 11;
-            }
-            if o.payload_fetch.tagr_we {
-                self.stir |= 1 << at::payload_fetch;
-                m.payload_fetch_tagr.write(o.payload_fetch.tagr_waddr, o.payload_fetch.tagr_wdata);
-            }
-        }
-        if woken(wake, at::order_fifo) {
-            if o.order_fifo.ram_re {
-                self.stir |= 1 << at::order_fifo;
-                m.order_fifo_ram.read(o.order_fifo.ram_raddr);
-                i.order_fifo.ram_rdata = m.order_fifo_ram.rdata;
-                self.read |= 1 << 12;
-            }
-            if o.order_fifo.ram_we {
-                self.stir |= 1 << at::order_fifo;
-                m.order_fifo_ram.write(o.order_fifo.ram_waddr, o.order_fifo.ram_wdata);
-            }
-        }
-        if woken(wake, at::pcie_link) {
-            if o.pcie_link.buf_re {
-                self.stir |= 1 << at::pcie_link;
-                m.pcie_link_buf.read(o.pcie_link.buf_raddr);
-                i.pcie_link.buf_rdata = m.pcie_link_buf.rdata;
-                self.read |= 1 << 13;
-            }
-            if o.pcie_link.buf_we {
-                self.stir |= 1 << at::pcie_link;
-                m.pcie_link_buf.write(o.pcie_link.buf_waddr, o.pcie_link.buf_wdata);
-            }
-        }
-        if woken(wake, at::pcie_reads) {
-            if o.pcie_reads.ram_re {
-                self.stir |= 1 << at::pcie_reads;
-                m.pcie_reads_ram.read(o.pcie_reads.ram_raddr);
-                i.pcie_reads.ram_rdata = m.pcie_reads_ram.rdata;
-                self.read |= 1 << 14;
-            }
-            if o.pcie_reads.ram_we {
-                self.stir |= 1 << at::pcie_reads;
-                m.pcie_reads_ram.write(o.pcie_reads.ram_waddr, o.pcie_reads.ram_wdata);
-            }
-        }
-        if woken(wake, at::pcie_writes) {
-            if o.pcie_writes.ram_re {
-                self.stir |= 1 << at::pcie_writes;
-                m.pcie_writes_ram.read(o.pcie_writes.ram_raddr);
-                i.pcie_writes.ram_rdata = m.pcie_writes_ram.rdata;
-                self.read |= 1 << 15;
-            }
-            if o.pcie_writes.ram_we {
-                self.stir |= 1 << at::pcie_writes;
-                m.pcie_writes_ram.write(o.pcie_writes.ram_waddr, o.pcie_writes.ram_wdata);
-            }
-        }
-        if woken(wake, at::pcie_cqes) {
-            if o.pcie_cqes.ram_re {
-                self.stir |= 1 << at::pcie_cqes;
-                m.pcie_cqes_ram.read(o.pcie_cqes.ram_raddr);
-                i.pcie_cqes.ram_rdata = m.pcie_cqes_ram.rdata;
-                self.read |= 1 << 16;
-            }
-            if o.pcie_cqes.ram_we {
-                self.stir |= 1 << at::pcie_cqes;
-                m.pcie_cqes_ram.write(o.pcie_cqes.ram_waddr, o.pcie_cqes.ram_wdata);
-            }
-        }
-        if woken(wake, at::dat_queue) {
-            if o.dat_queue.ram_re {
-                self.stir |= 1 << at::dat_queue;
-                m.dat_queue_ram.read(o.dat_queue.ram_raddr);
-                i.dat_queue.ram_rdata = m.dat_queue_ram.rdata;
-                self.read |= 1 << 17;
-            }
-            if o.dat_queue.ram_we {
-                self.stir |= 1 << at::dat_queue;
-                m.dat_queue_ram.write(o.dat_queue.ram_waddr, o.dat_queue.ram_wdata);
-            }
-        }
-        if woken(wake, at::ctl_queue) {
-            if o.ctl_queue.ram_re {
-                self.stir |= 1 << at::ctl_queue;
-                m.ctl_queue_ram.read(o.ctl_queue.ram_raddr);
-                i.ctl_queue.ram_rdata = m.ctl_queue_ram.rdata;
-                self.read |= 1 << 18;
-            }
-            if o.ctl_queue.ram_we {
-                self.stir |= 1 << at::ctl_queue;
-                m.ctl_queue_ram.write(o.ctl_queue.ram_waddr, o.ctl_queue.ram_wdata);
-            }
-        }
-        if woken(wake, at::payload_write) && o.payload_write.ring_re {
+    }
+
+    /// The ring of what has arrived: `ingress_pool` writes, `payload_write` reads.
+    fn clock_ingress(&mut self) {
+        let (o, ring) = (&self.o, &mut self.m.ingress_ring);
+        if woken(self.wake, at::payload_write) && o.payload_write.ring_re {
             self.stir |= 1 << at::payload_write;
-            m.ingress_ring.read(o.payload_write.ring_raddr);
-            i.payload_write.ring_rdata = m.ingress_ring.rdata;
-            self.read |= 1 << 19;
+            ring.read(o.payload_write.ring_raddr);
+            self.i.payload_write.ring_rdata = ring.rdata;
+            self.read |= 1 << ram::ingress_ring;
         }
-        if woken(wake, at::ingress_pool) && o.ingress_pool.ring_we {
+        if woken(self.wake, at::ingress_pool) && o.ingress_pool.ring_we {
             self.stir |= 1 << at::ingress_pool;
-            m.ingress_ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
-        }
-        if woken(wake, at::dat_fifo) {
-            if o.dat_fifo.ram_re {
-                self.stir |= 1 << at::dat_fifo;
-                m.dat_fifo_ram.read(o.dat_fifo.ram_raddr);
-                i.dat_fifo.ram_rdata = m.dat_fifo_ram.rdata;
-                self.read |= 1 << 20;
-            }
-            if o.dat_fifo.ram_we {
-                self.stir |= 1 << at::dat_fifo;
-                m.dat_fifo_ram.write(o.dat_fifo.ram_waddr, o.dat_fifo.ram_wdata);
-            }
-        }
-        if woken(wake, at::ctl_fifo) {
-            if o.ctl_fifo.ram_re {
-                self.stir |= 1 << at::ctl_fifo;
-                m.ctl_fifo_ram.read(o.ctl_fifo.ram_raddr);
-                i.ctl_fifo.ram_rdata = m.ctl_fifo_ram.rdata;
-                self.read |= 1 << 21;
-            }
-            if o.ctl_fifo.ram_we {
-                self.stir |= 1 << at::ctl_fifo;
-                m.ctl_fifo_ram.write(o.ctl_fifo.ram_waddr, o.ctl_fifo.ram_wdata);
-            }
-        }
-        if woken(wake, at::rx_track) {
-            if o.rx_track.peer_re {
-                self.stir |= 1 << at::rx_track;
-                m.rx_track_peer.read(o.rx_track.peer_raddr);
-                i.rx_track.peer_rdata = m.rx_track_peer.rdata;
-                self.read |= 1 << 22;
-            }
-            if o.rx_track.peer_we {
-                self.stir |= 1 << at::rx_track;
-                m.rx_track_peer.write(o.rx_track.peer_waddr, o.rx_track.peer_wdata);
-            }
-            if o.rx_track.rctx_re {
-                self.stir |= 1 << at::rx_track;
-                m.rx_track_rctx.read(o.rx_track.rctx_raddr);
-                i.rx_track.rctx_rdata = m.rx_track_rctx.rdata;
-                self.read |= 1 << 23;
-            }
-            if o.rx_track.rctx_we {
-                self.stir |= 1 << at::rx_track;
-                m.rx_track_rctx.write(o.rx_track.rctx_waddr, o.rx_track.rctx_wdata);
-            }
-            if o.rx_track.ends_re {
-                self.stir |= 1 << at::rx_track;
-                m.rx_track_ends.read(o.rx_track.ends_raddr);
-                i.rx_track.ends_rdata = m.rx_track_ends.rdata;
-                self.read |= 1 << 43;
-            }
-            if o.rx_track.ends_we {
-                self.stir |= 1 << at::rx_track;
-                m.rx_track_ends.write(o.rx_track.ends_waddr, o.rx_track.ends_wdata);
-            }
-        }
-        if woken(wake, at::rx_bitmap) {
-            if o.rx_bitmap.bits_re {
-                self.stir |= 1 << at::rx_bitmap;
-                m.rx_bitmap_bits.read(o.rx_bitmap.bits_raddr);
-                i.rx_bitmap.bits_rdata = m.rx_bitmap_bits.rdata;
-                self.read |= 1 << 40;
-            }
-            if o.rx_bitmap.bits_we {
-                self.stir |= 1 << at::rx_bitmap;
-                m.rx_bitmap_bits.write(o.rx_bitmap.bits_waddr, o.rx_bitmap.bits_wdata);
-            }
-            if o.rx_bitmap.mark_re {
-                self.stir |= 1 << at::rx_bitmap;
-                m.rx_bitmap_mark.read(o.rx_bitmap.mark_raddr);
-                i.rx_bitmap.mark_rdata = m.rx_bitmap_mark.rdata;
-                self.read |= 1 << 41;
-            }
-            if o.rx_bitmap.mark_we {
-                self.stir |= 1 << at::rx_bitmap;
-                m.rx_bitmap_mark.write(o.rx_bitmap.mark_waddr, o.rx_bitmap.mark_wdata);
-            }
-            if o.rx_bitmap.any_re {
-                self.stir |= 1 << at::rx_bitmap;
-                m.rx_bitmap_any.read(o.rx_bitmap.any_raddr);
-                i.rx_bitmap.any_rdata = m.rx_bitmap_any.rdata;
-                self.read |= 1 << 42;
-            }
-            if o.rx_bitmap.any_we {
-                self.stir |= 1 << at::rx_bitmap;
-                m.rx_bitmap_any.write(o.rx_bitmap.any_waddr, o.rx_bitmap.any_wdata);
-            }
-        }
-        if woken(wake, at::deliver_fifo) {
-            if o.deliver_fifo.ram_re {
-                self.stir |= 1 << at::deliver_fifo;
-                m.deliver_fifo_ram.read(o.deliver_fifo.ram_raddr);
-                i.deliver_fifo.ram_rdata = m.deliver_fifo_ram.rdata;
-                self.read |= 1 << 24;
-            }
-            if o.deliver_fifo.ram_we {
-                self.stir |= 1 << at::deliver_fifo;
-                m.deliver_fifo_ram.write(o.deliver_fifo.ram_waddr, o.deliver_fifo.ram_wdata);
-            }
-        }
-        if woken(wake, at::answer_fifo) {
-            if o.answer_fifo.ram_re {
-                self.stir |= 1 << at::answer_fifo;
-                m.answer_fifo_ram.read(o.answer_fifo.ram_raddr);
-                i.answer_fifo.ram_rdata = m.answer_fifo_ram.rdata;
-                self.read |= 1 << 25;
-            }
-            if o.answer_fifo.ram_we {
-                self.stir |= 1 << at::answer_fifo;
-                m.answer_fifo_ram.write(o.answer_fifo.ram_waddr, o.answer_fifo.ram_wdata);
-            }
-        }
-        if woken(wake, at::nack_fifo) {
-            if o.nack_fifo.ram_re {
-                self.stir |= 1 << at::nack_fifo;
-                m.nack_fifo_ram.read(o.nack_fifo.ram_raddr);
-                i.nack_fifo.ram_rdata = m.nack_fifo_ram.rdata;
-                self.read |= 1 << 44;
-            }
-            if o.nack_fifo.ram_we {
-                self.stir |= 1 << at::nack_fifo;
-                m.nack_fifo_ram.write(o.nack_fifo.ram_waddr, o.nack_fifo.ram_wdata);
-            }
-        }
-        if woken(wake, at::sent_bitmap) {
-            if o.sent_bitmap.bits_re {
-                self.stir |= 1 << at::sent_bitmap;
-                m.sent_bitmap_bits.read(o.sent_bitmap.bits_raddr);
-                i.sent_bitmap.bits_rdata = m.sent_bitmap_bits.rdata;
-                self.read |= 1 << 52;
-            }
-            if o.sent_bitmap.bits_we {
-                self.stir |= 1 << at::sent_bitmap;
-                m.sent_bitmap_bits.write(o.sent_bitmap.bits_waddr, o.sent_bitmap.bits_wdata);
-            }
-            if o.sent_bitmap.any_re {
-                self.stir |= 1 << at::sent_bitmap;
-                m.sent_bitmap_any.read(o.sent_bitmap.any_raddr);
-                i.sent_bitmap.any_rdata = m.sent_bitmap_any.rdata;
-                self.read |= 1 << 53;
-            }
-            if o.sent_bitmap.any_we {
-                self.stir |= 1 << at::sent_bitmap;
-                m.sent_bitmap_any.write(o.sent_bitmap.any_waddr, o.sent_bitmap.any_wdata);
-            }
-        }
-        if woken(wake, at::completion) {
-            if o.completion.cmsg_re {
-                self.stir |= 1 << at::completion;
-                m.completion_cmsg.read(o.completion.cmsg_raddr);
-                i.sent_bitmap.bits_rdata = m.sent_bitmap_bits.rdata;
-                i.sent_bitmap.any_rdata = m.sent_bitmap_any.rdata;
-                i.completion.cmsg_rdata = m.completion_cmsg.rdata;
-                self.read |= 1 << 26;
-            }
-            if o.completion.cmsg_we {
-                self.stir |= 1 << at::completion;
-                m.completion_cmsg.write(o.completion.cmsg_waddr, o.completion.cmsg_wdata);
-            }
-            if o.completion.cqp_re {
-                self.stir |= 1 << at::completion;
-                m.completion_cqp.read(o.completion.cqp_raddr);
-                i.completion.cqp_rdata = m.completion_cqp.rdata;
-                self.read |= 1 << 27;
-            }
-            if o.completion.cqp_we {
-                self.stir |= 1 << at::completion;
-                m.completion_cqp.write(o.completion.cqp_waddr, o.completion.cqp_wdata);
-            }
-            if o.completion.fl_re {
-                self.stir |= 1 << at::completion;
-                m.completion_fl.read(o.completion.fl_raddr);
-                i.completion.fl_rdata = m.completion_fl.rdata;
-                self.read |= 1 << 28;
-            }
-            if o.completion.fl_we {
-                self.stir |= 1 << at::completion;
-                m.completion_fl.write(o.completion.fl_waddr, o.completion.fl_wdata);
-            }
+            ring.write(o.ingress_pool.ring_waddr, &o.ingress_pool.ring_wdata);
         }
     }
 
     /// What memories have read, all of it.
     pub(super) fn connect_memories(&mut self) {
-        let (i, m) = (&mut self.i, &self.m);
-        i.rx_fifo.ram_rdata = m.rx_fifo_ram.rdata;
-        i.qp_table.ctx_rdata = m.qp_table_ctx.rdata;
-        i.window.win_rdata = m.window_win.rdata;
-        i.tx_scheduler.qctx_rdata = m.tx_scheduler_qctx.rdata;
-        i.tx_scheduler.smsg_rdata = m.tx_scheduler_smsg.rdata;
-        i.tx_scheduler.work_rdata = m.tx_scheduler_work.rdata;
-        i.replay_store.map_rdata = m.replay_store_map.rdata;
-        i.replay_store.rec_rdata = m.replay_store_rec.rdata;
-        i.replay_store.fl_rdata = m.replay_store_fl.rdata;
-        i.payload_fetch.tagr_rdata = m.payload_fetch_tagr.rdata;
-        i.order_fifo.ram_rdata = m.order_fifo_ram.rdata;
-        i.path_select.flag_rdata = m.path_select_flag.rdata;
-        i.path_select.next_rdata = m.path_select_next.rdata;
-        i.path_select.prev_rdata = m.path_select_prev.rdata;
-        i.path_probe.due_rdata = m.path_probe_due.rdata;
-        i.path_probe.at_rdata = m.path_probe_at.rdata;
-        i.pcie_link.buf_rdata = m.pcie_link_buf.rdata;
-        i.pcie_reads.ram_rdata = m.pcie_reads_ram.rdata;
-        i.pcie_writes.ram_rdata = m.pcie_writes_ram.rdata;
-        i.pcie_cqes.ram_rdata = m.pcie_cqes_ram.rdata;
-        i.dat_queue.ram_rdata = m.dat_queue_ram.rdata;
-        i.ctl_queue.ram_rdata = m.ctl_queue_ram.rdata;
-        i.port_tx.bank_rdata0 = m.replay0.rdata;
-        i.port_tx.bank_rdata1 = m.replay1.rdata;
-        i.dat_fifo.ram_rdata = m.dat_fifo_ram.rdata;
-        i.ctl_fifo.ram_rdata = m.ctl_fifo_ram.rdata;
-        i.rx_track.peer_rdata = m.rx_track_peer.rdata;
-        i.rx_track.rctx_rdata = m.rx_track_rctx.rdata;
-        i.rx_track.ends_rdata = m.rx_track_ends.rdata;
-        i.rx_bitmap.bits_rdata = m.rx_bitmap_bits.rdata;
-        i.rx_bitmap.mark_rdata = m.rx_bitmap_mark.rdata;
-        i.rx_bitmap.any_rdata = m.rx_bitmap_any.rdata;
-        i.deliver_fifo.ram_rdata = m.deliver_fifo_ram.rdata;
-        i.payload_write.ring_rdata = m.ingress_ring.rdata;
-        i.answer_fifo.ram_rdata = m.answer_fifo_ram.rdata;
-        i.nack_fifo.ram_rdata = m.nack_fifo_ram.rdata;
-        i.completion.cmsg_rdata = m.completion_cmsg.rdata;
-        i.completion.cqp_rdata = m.completion_cqp.rdata;
-        i.completion.fl_rdata = m.completion_fl.rdata;
+        macro_rules! connect {
+            ($s:ident $($block:ident { $($ram:ident: $re:ident $ra:ident $rd:ident, $we:ident $wa:ident $wd:ident;)* })*) => {
+                $($($s.i.$block.$rd = $s.m.$ram.rdata;)*)*
+            };
+        }
+        memory_ports!(connect self);
+        self.i.port_tx.bank_rdata0 = self.m.replay0.rdata;
+        self.i.port_tx.bank_rdata1 = self.m.replay1.rdata;
+        self.i.payload_write.ring_rdata = self.m.ingress_ring.rdata;
     }
 
     /// The NIC's own ports.

@@ -11,7 +11,7 @@ use super::link;
 pub struct Scope {
     /// The default build instead of the small one.
     pub default_build: bool,
-    /// Data packets may be lost, trimmed and reordered.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed.
     pub lossy: bool,
     /// Clocks after boot.
     pub clocks: u64,

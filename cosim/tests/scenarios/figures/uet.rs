@@ -18,7 +18,7 @@ fn sizes(out: &mut Figures) {
     let text = uet("", &message("4096B", ""));
     let seen = see(&text, |world| {
         flight = flight.max(world.nodes[0].nic.o.window.flight_sum);
-        charged = charged.max(world.nodes[1].nic.o.ingress_pool.occ0);
+        charged = charged.max(world.nodes[1].nic.o.ingress_pool.held(0));
         false
     });
     let data = seen.of_opcode(0, &DATA);
@@ -85,7 +85,7 @@ fn ingress(out: &mut Figures) {
     let mut most = 0;
     see(&text, |world| {
         let pool = &world.nodes[1].nic.o.ingress_pool;
-        most = most.max(pool.occ0);
+        most = most.max(pool.held(0));
         pool.drop_valid
     });
     out.insert("uet.ingress_pool0_pkts", n(u64::from(most)) / out["uet.data_ip"]);
@@ -153,7 +153,7 @@ fn pauses(out: &mut Figures) {
             }
             at.push(world.clock);
         }
-        if pool.arr_valid && !pool.arr_ctl {
+        if pool.arr_valid && pool.arr_cls == 0 {
             before = (pool.arr_occ, before.0);
         }
         held += u64::from(!at.is_empty() && a.i.egress_arbiter.paused & 1 == 1);
