@@ -9,8 +9,8 @@
 // When the tick count reaches the soonest of all, a sweep visits every bad value, by destination
 // and value, ascending: 2 clocks a value that is not due; one that is due asks tx_scheduler for
 // room, and goes to packet_build: about 20 clocks. Without room, or without an open QP that is not
-// in error, the period passes. A sweep that comes late counts the next period from its own tick, where
-// the period has passed already.
+// in error, the period passes. A sweep that comes late counts the next period from its own tick,
+// where the period has passed already.
 // Throughput: a sweep of all 128 values of a destination fits into 1 microsecond where none is due.
 //
 // A probe's id: 8 bits that count the falls of values, 8 that count the probes on this value since.

@@ -643,7 +643,7 @@ impl Regs {
             _ => false,
         };
         self.probe = p.kind == Kind::Sack && byte(1) >> 1 & 1 == 1;
-        self.clean = byte(1) >> 5 & 3 == 0;
+        self.clean = byte(1) & 0x60 == 0;
         self.drew = pair(2);
         self.base = pair(18);
         self.bits = u64::from_be_bytes(std::array::from_fn(|n| byte(20 + n)));

@@ -39,8 +39,8 @@ fn turns(log: &Log, bad: bool) -> Vec<(u64, u16)> {
 fn pth_2_a_lost_path_is_probed_until_it_answers() {
     let text = message("2MB", "")
         + &message("600KB", "at = \"90us\"")
-        + "[[switch]]\naction = \"drop\"\nkind = \"data\"\ntransmission = 1\npsn = 3\n\
-           [[switch]]\naction = \"drop\"\nkind = \"data\"\ntransmission = 1\npsn = 9\n\
+        + "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = 3\nuntil = \"50us\"\n\
+           [[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = 9\nuntil = \"50us\"\n\
            [[switch]]\naction = \"drop\"\nkind = \"probe\"\nuntil = \"75us\"\n\
            [[switch]]\naction = \"delay\"\nkind = \"ACK\"\nby = \"60us\"\n";
     let head = "limit = \"400us\"\n[defaults]\nInitialAckTimeout = \"20us\"\n\
