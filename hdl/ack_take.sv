@@ -27,11 +27,14 @@
 // because a message's last packet keeps its slot; the messages that completion has are forgotten.
 // Those up to the old cumulative PSN, which `cover` carries, still have slots that are released.
 //
+// CPL-2: a check, taken between two frames, is clear if all of a message up to its last packet was
+// given and is retired. A PSN at or below the cumulative one is; the record knows of the others.
+//
 // Choices: every SACK, ACK and NACK that is not ignored starts a pass through `ack`, moved or not
 // (SEG-4). SACKs and NACKs teach the receiver's number. A NACK with another code changes nothing
 // else and is counted in `other`; so are probes and whatever else comes here, released at once.
 //
-// It is longer than a module should be: it has eleven partners, and the stability of what it asks
+// It is longer than a module should be: it has twelve partners, and the stability of what it asks
 // each of them is asserted.
 
 `include "assert.svh"
@@ -56,6 +59,15 @@ module ack_take
   output logic purge_done_o,
   output logic spent_valid_o,
   output qp_t  spent_qp_o,
+
+  // Is a message retired from its first packet to its last?, from ack_ask
+  input  logic check_valid_i,
+  output logic check_ready_o,
+  input  qp_t  check_qp_i,
+  input  psn_t check_first_i,
+  input  psn_t check_last_i,
+  output logic check_rsp_valid_o,
+  output logic check_rsp_clear_o,
 
   // The packet that is being built for the first time, from packet_build
   input logic building_valid_i,
@@ -189,7 +201,8 @@ module ack_take
     Updated,  // the change is on its way
     Tell,     // tx_scheduler is told
     Cover,    // completion is told
-    Purge     // takes a QP to empty
+    Purge,    // takes a QP to empty
+    Check     // takes a message to look at
   } state_e;
 
   // Where the next packet to retire comes from
@@ -202,52 +215,54 @@ module ack_take
 
   typedef struct {
     state_e      state;
-    logic        purge;         // a QP is emptied, there is no frame
+    logic        purge;            // a QP is emptied, there is no frame
+    logic        check;            // a message is looked at, there is none either
     kind_e       kind;
     logic [31:0] dest_ip;
     qpn_t        qpn;
-    psn_t        psn;           // the frame's; in a purge the cumulative one before it
-    qpn_t        remote;        // the receiver's number
+    psn_t        psn;              // the frame's; in a purge the cumulative one before it;
+                                   // in a check the message's last
+    qpn_t        remote;           // the receiver's number
     len_t        charge;
-    logic [15:0] port;          // entropy value of the packet that drew it
-    logic        skip;          // a SACK's m is 1, a NACK's code TRIMMED
-    logic [7:0]  code;          // of a NACK
-    logic        probe;         // a SACK answers a probe
-    logic        clean;         // its m is 0
-    logic [15:0] drew;          // the PSN that drew a SACK, from the frame's, or the probe's id
-    logic [15:0] base;          // of the bitmap, from the frame's
-    logic [63:0] bits;          // the bitmap; then what of it is outstanding
+    logic [15:0] port;             // entropy value of the packet that drew it
+    logic        skip;             // a SACK's m is 1, a NACK's code TRIMMED
+    logic [7:0]  code;             // of a NACK
+    logic        probe;            // a SACK answers a probe
+    logic        clean;            // its m is 0
+    logic [15:0] drew;             // the PSN that drew a SACK, from the frame's, or the probe's id
+    logic [15:0] base;             // of the bitmap, from the frame's
+    logic [63:0] bits;             // the bitmap; then what of it is outstanding
     qp_t         qp;
     group_t      group;
     dest_t       dest;
     psn_t        given;
-    psn_t        cum;           // cumulative PSN after this frame
-    logic        moved;         // it is another than before
+    psn_t        cum;              // cumulative PSN after this frame
+    logic        moved;            // it is another than before
     logic        recovers;
     psn_t        recover;
     hunt_e       hunt;
-    psn_t from;                 // of the hunt; then of the gap search
+    psn_t from;                    // of the hunt; then of the gap search
     psn_t        limit;
-    psn_t        block;         // PSN of bit 0
-    logic        gap;           // gaps are looked for
+    psn_t        block;            // PSN of bit 0; in a check the message's first
+    logic        gap;              // gaps are looked for
     psn_t        gap_end;
-    logic        next_valid;    // a packet to retire
+    logic        next_valid;       // a packet to retire
     psn_t        next_psn;
     logic        map_valid;
-    logic        map_wait;      // the response is on its way
-    logic        map_own;       // it is for the frame, not for a packet built or a QP opened
+    logic        map_wait;         // the response is on its way
+    logic        map_own;          // it is for the frame, not for a packet built or a QP opened
     bitmap_e     map_op;
     qp_t         map_qp;
     psn_t        map_psn;
     psn_t        map_end;
-    logic        wipe;          // a QP has opened
+    logic        wipe;             // a QP has opened
     qp_t         wipe_qp;
     logic        retire_valid;
-    psn_t        retire_psn;    // the PSN that is being retired
-    logic        retiring;      // its response is on its way
+    psn_t        retire_psn;       // the PSN that is being retired
+    logic        retiring;         // its response is on its way
     logic        sub_valid;
     len_t        sub_bytes;
-    logic        held;          // a response waits for `sub`
+    logic        held;             // a response waits for `sub`
     len_t        held_bytes;
     psn_t        lose_psn;
     logic        skip_valid;
@@ -258,6 +273,8 @@ module ack_take
     logic        other_valid;
     logic        purge_done;
     logic        spent_valid;
+    logic        check_rsp_valid;
+    logic        check_rsp_clear;
   } regs_t;
 
   localparam regs_t RESET = '{
@@ -285,61 +302,64 @@ module ack_take
   /////////////
 
   logic map_free;  // the next request may be made
-  assign map_free         = !regs_q.map_valid && !regs_q.map_wait;
+  assign map_free          = !regs_q.map_valid && !regs_q.map_wait;
 
-  assign in_ready_o       = regs_q.state == Idle;
-  assign purge_ready_o    = regs_q.state == Purge;
-  assign purge_done_o     = regs_q.purge_done;
-  assign spent_valid_o    = regs_q.spent_valid;
-  assign spent_qp_o       = regs_q.qp;
-  assign built_ready_o    = map_free && !regs_q.wipe;
-  assign map_valid_o      = regs_q.map_valid;
-  assign map_op_o         = regs_q.map_op;
-  assign map_qp_o         = regs_q.map_qp;
-  assign map_psn_o        = regs_q.map_psn;
-  assign map_end_o        = regs_q.map_end;
-  assign map_rsp_ready_o  = regs_q.map_wait;
-  assign find_valid_o     = regs_q.state == Find;
-  assign find_qpn_o       = regs_q.qpn;
-  assign find_dest_ip_o   = regs_q.dest_ip;
-  assign find_bare_o      = regs_q.purge;
-  assign upd_valid_o      = regs_q.state == Update;
-  assign upd_qp_o         = regs_q.qp;
-  assign upd_cum_o        = regs_q.cum;
-  assign upd_learn_o      = regs_q.kind != KindAck;
-  assign upd_remote_o     = regs_q.remote;
-  assign upd_recovers_o   = regs_q.recovers;
-  assign upd_recover_o    = regs_q.recover;
-  assign retire_valid_o   = regs_q.retire_valid;
-  assign retire_qp_o      = regs_q.qp;
-  assign retire_psn_o     = regs_q.retire_psn;
-  assign retire_discard_o = regs_q.purge;
-  assign sub_valid_o      = regs_q.sub_valid;
-  assign sub_group_o      = regs_q.group;
-  assign sub_bytes_o      = regs_q.sub_bytes;
-  assign lose_valid_o     = regs_q.state == Lose;
-  assign lose_qp_o        = regs_q.qp;
-  assign lose_psn_o       = regs_q.lose_psn;
-  assign lose_cause_o     = regs_q.kind == KindNack ? cause(regs_q.code) : CauseGap;
-  assign skip_valid_o     = regs_q.skip_valid;
-  assign skip_dest_o      = regs_q.dest;
-  assign skip_port_o      = regs_q.port;
-  assign probed_valid_o   = regs_q.probed_valid;
-  assign probed_id_o      = regs_q.drew;
-  assign probed_good_o    = regs_q.clean;
-  assign ack_valid_o      = regs_q.state == Tell;
-  assign ack_qp_o         = regs_q.qp;
-  assign ack_group_o      = regs_q.group;
-  assign ack_cum_o        = regs_q.cum;
-  assign cover_valid_o    = regs_q.state == Cover;
-  assign cover_qp_o       = regs_q.qp;
-  assign cover_cum_o      = regs_q.psn;
-  assign cover_forget_o   = regs_q.purge;
-  assign relc_valid_o     = regs_q.relc_valid;
-  assign relc_bytes_o     = regs_q.charge;
-  assign drop_valid_o     = regs_q.drop_valid;
-  assign drop_reason_o    = regs_q.drop_reason;
-  assign other_valid_o    = regs_q.other_valid;
+  assign in_ready_o        = regs_q.state == Idle;
+  assign purge_ready_o     = regs_q.state == Purge;
+  assign purge_done_o      = regs_q.purge_done;
+  assign check_ready_o     = regs_q.state == Check;
+  assign check_rsp_valid_o = regs_q.check_rsp_valid;
+  assign check_rsp_clear_o = regs_q.check_rsp_clear;
+  assign spent_valid_o     = regs_q.spent_valid;
+  assign spent_qp_o        = regs_q.qp;
+  assign built_ready_o     = map_free && !regs_q.wipe;
+  assign map_valid_o       = regs_q.map_valid;
+  assign map_op_o          = regs_q.map_op;
+  assign map_qp_o          = regs_q.map_qp;
+  assign map_psn_o         = regs_q.map_psn;
+  assign map_end_o         = regs_q.map_end;
+  assign map_rsp_ready_o   = regs_q.map_wait;
+  assign find_valid_o      = regs_q.state == Find;
+  assign find_qpn_o        = regs_q.qpn;
+  assign find_dest_ip_o    = regs_q.dest_ip;
+  assign find_bare_o       = regs_q.purge || regs_q.check;
+  assign upd_valid_o       = regs_q.state == Update;
+  assign upd_qp_o          = regs_q.qp;
+  assign upd_cum_o         = regs_q.cum;
+  assign upd_learn_o       = regs_q.kind != KindAck;
+  assign upd_remote_o      = regs_q.remote;
+  assign upd_recovers_o    = regs_q.recovers;
+  assign upd_recover_o     = regs_q.recover;
+  assign retire_valid_o    = regs_q.retire_valid;
+  assign retire_qp_o       = regs_q.qp;
+  assign retire_psn_o      = regs_q.retire_psn;
+  assign retire_discard_o  = regs_q.purge;
+  assign sub_valid_o       = regs_q.sub_valid;
+  assign sub_group_o       = regs_q.group;
+  assign sub_bytes_o       = regs_q.sub_bytes;
+  assign lose_valid_o      = regs_q.state == Lose;
+  assign lose_qp_o         = regs_q.qp;
+  assign lose_psn_o        = regs_q.lose_psn;
+  assign lose_cause_o      = regs_q.kind == KindNack ? cause(regs_q.code) : CauseGap;
+  assign skip_valid_o      = regs_q.skip_valid;
+  assign skip_dest_o       = regs_q.dest;
+  assign skip_port_o       = regs_q.port;
+  assign probed_valid_o    = regs_q.probed_valid;
+  assign probed_id_o       = regs_q.drew;
+  assign probed_good_o     = regs_q.clean;
+  assign ack_valid_o       = regs_q.state == Tell;
+  assign ack_qp_o          = regs_q.qp;
+  assign ack_group_o       = regs_q.group;
+  assign ack_cum_o         = regs_q.cum;
+  assign cover_valid_o     = regs_q.state == Cover;
+  assign cover_qp_o        = regs_q.qp;
+  assign cover_cum_o       = regs_q.psn;
+  assign cover_forget_o    = regs_q.purge;
+  assign relc_valid_o      = regs_q.relc_valid;
+  assign relc_bytes_o      = regs_q.charge;
+  assign drop_valid_o      = regs_q.drop_valid;
+  assign drop_reason_o     = regs_q.drop_reason;
+  assign other_valid_o     = regs_q.other_valid;
 
   ////////////////
   // Next state //
@@ -404,6 +424,12 @@ module ack_take
   assign gap_end = top - 24'(cfg_loss_i);
   assign gap_size = gap_end - cum - 24'd1;
 
+  // Of a message that is looked at
+  psn_t begins;  // its first packet, from the first one past the cumulative PSN; top bit: below
+  logic acked;  // its last one is not past the cumulative PSN
+  assign begins = regs_q.block - find_rsp_cum_i - 24'd1;
+  assign acked  = ahead == '0 || ahead[PSN_BITS-1];
+
   // What the frame asks of the record
   logic asks;
   bitmap_e ask_op;
@@ -460,6 +486,7 @@ module ack_take
     regs_d.spent_valid = 1'b0;
     regs_d.skip_valid = 1'b0;
     regs_d.probed_valid = 1'b0;
+    regs_d.check_rsp_valid = 1'b0;
     ends = 1'b0;
 
     // The record: a QP that opens, a packet built, what the frame asks, in this order.
@@ -522,7 +549,18 @@ module ack_take
           end
         end else if (purge_valid_i) begin
           regs_d.state = Purge;
+        end else if (check_valid_i) begin
+          regs_d.state = Check;
         end
+      end
+
+      Check: begin
+        regs_d.check = 1'b1;
+        regs_d.kind  = KindAck;
+        regs_d.qpn   = {16'd0, check_qp_i};
+        regs_d.psn   = check_last_i;
+        regs_d.block = check_first_i;
+        regs_d.state = Find;
       end
 
       Purge: begin
@@ -567,6 +605,13 @@ module ack_take
             regs_d.moved = regs_d.cum != find_rsp_cum_i;
             regs_d.recovers = 1'b0;
             regs_d.state = Retire;
+          end else if (regs_q.check) begin
+            regs_d.from            = begins[PSN_BITS-1] ? find_rsp_cum_i + 24'd1 : regs_q.block;
+            regs_d.gap_end         = regs_q.psn + 24'd1;
+            regs_d.check_rsp_valid = acked || wrong;
+            regs_d.check_rsp_clear = acked;
+            regs_d.check           = !(acked || wrong);
+            regs_d.state           = acked || wrong ? Idle : Gap;
           end else if (!find_rsp_ok_i || wrong) begin
             ends               = 1'b1;
             regs_d.drop_valid  = 1'b1;
@@ -649,7 +694,12 @@ module ack_take
       end
 
       Gap: begin
-        if (answered) begin
+        if (answered && regs_q.check) begin
+          regs_d.check_rsp_valid = 1'b1;
+          regs_d.check_rsp_clear = !map_rsp_hit_i;
+          regs_d.check           = 1'b0;
+          regs_d.state           = Idle;
+        end else if (answered) begin
           regs_d.lose_psn = regs_q.kind == KindNack ? regs_q.psn : map_rsp_psn_i;
           regs_d.state    = map_rsp_hit_i ? Lose : Update;
         end else if (!asks) begin
@@ -702,7 +752,7 @@ module ack_take
     endcase
 
     if (ends) begin
-      regs_d.state      = purge_valid_i && !regs_q.purge ? Purge : Idle;
+      regs_d.state      = purge_valid_i && !regs_q.purge ? Purge : check_valid_i ? Check : Idle;
       regs_d.relc_valid = !regs_q.purge;
       regs_d.purge_done = regs_q.purge;
       regs_d.purge      = 1'b0;
@@ -735,8 +785,9 @@ module ack_take
   `ASSERT(CoverStable_A, cover_valid_o && !cover_ready_i |=> cover_valid_o && $stable
                          ({cover_qp_o, cover_cum_o, cover_forget_o}))
 
-  // A purge that has been offered stays until it is taken.
+  // A purge or a check that has been offered stays until it is taken.
   `ASSERT(PurgeWaits_A, purge_ready_o |-> purge_valid_i)
+  `ASSERT(CheckWaits_A, check_ready_o |-> check_valid_i)
 
   // A QP is open before the next one opens.
   `ASSERT(WipeIsDone_A, created_valid_i |-> !regs_q.wipe)

@@ -14,12 +14,12 @@
 // Borders: cover at last PSN - 1, last PSN, last PSN + 1, across 2^24; a cover of several messages,
 // of one not sent, of a QP with none; the last entry of the ring; the message table full.
 //
-// Memories without defined contents at start: cmsg (MSGS words of 177 bits), cqp (QPS of 31), fl
+// Memories without defined contents at start: cmsg (MSGS words of 187 bits), cqp (QPS of 31), fl
 // (MSGS of 10; free entries). Their ports are combinational from the requests and from rdata. A
 // QP's cqp word is defined by the first post after its open. Entries never used come first. A
 // post must be offered before its `sent` is; its last PSN is sent before a cover passes it.
 //
-// It is longer than a module should be: it has eleven partners and three memories, and its ports
+// It is longer than a module should be: it has twelve partners and three memories, and its ports
 // take a third of it.
 
 `include "assert.svh"
@@ -47,11 +47,12 @@ module completion
   input  logic  [63:0] post_done_cookie_i,
 
   // Last fetches issued, from tx_scheduler
-  input  logic sent_valid_i,
-  output logic sent_ready_o,
-  input  qp_t  sent_qp_i,
-  input  msg_t sent_msg_i,
-  input  psn_t sent_psn_i,
+  input  logic  sent_valid_i,
+  output logic  sent_ready_o,
+  input  qp_t   sent_qp_i,
+  input  msg_t  sent_msg_i,
+  input  slot_t sent_slot_i,
+  input  psn_t  sent_psn_i,
 
   // Cumulative PSNs, from ack_take
   input  logic cover_valid_i,
@@ -82,15 +83,18 @@ module completion
   output msg_t msg_o,
 
   // Last packets that may leave their slots, to replay_store
-  output logic final_valid_o,
-  input  logic final_ready_i,
-  output qp_t  final_qp_o,
-  output psn_t final_psn_o,
+  output logic  final_valid_o,
+  input  logic  final_ready_i,
+  output slot_t final_slot_o,
 
   // Messages completed, to qp_table
   output logic done_valid_o,
   input  logic done_ready_i,
   output qp_t  done_qp_o,
+
+  // Messages that leave: complete or forgotten, to ack_ask
+  output logic left_valid_o,
+  output msg_t left_msg_o,
 
   // Completion entries, to tlp_engine
   output logic         cqe_valid_o,
@@ -108,10 +112,10 @@ module completion
   // Messages, in ram_1r1w
   output logic         cmsg_we_o,
   output logic [ 31:0] cmsg_waddr_o,
-  output logic [176:0] cmsg_wdata_o,
+  output logic [186:0] cmsg_wdata_o,
   output logic         cmsg_re_o,
   output logic [ 31:0] cmsg_raddr_o,
-  input  logic [176:0] cmsg_rdata_i,
+  input  logic [186:0] cmsg_rdata_i,
 
   // Lists of the QPs, in ram_1r1w
   output logic        cqp_we_o,
@@ -157,9 +161,11 @@ module completion
     logic        log;          // the entry is new
     logic [31:0] produced;     // entries made
     logic        final_valid;
-    qp_t         final_qp;
-    psn_t        final_psn;
+    slot_t       final_slot;
     logic        done_valid;
+    qp_t         done_qp;
+    logic        left_valid;
+    msg_t        left_msg;
     logic        msg_valid;    // `msg` is a free entry
     msg_t        msg;
     logic        fetch;        // fl_rdata is the next free entry
@@ -235,13 +241,14 @@ module completion
                              regs_q.state == Head && !covered && !cover_forget_i;
   assign comp_ready_o = idle && want == WantComp;
   assign err_ready_o = idle && want == WantErr;
+  assign left_valid_o = regs_q.left_valid;
+  assign left_msg_o = regs_q.left_msg;
   assign msg_valid_o = regs_q.msg_valid;
   assign msg_o = regs_q.msg;
   assign final_valid_o = regs_q.final_valid;
-  assign final_qp_o = regs_q.final_qp;
-  assign final_psn_o = regs_q.final_psn;
+  assign final_slot_o = regs_q.final_slot;
   assign done_valid_o = regs_q.done_valid;
-  assign done_qp_o = regs_q.final_qp;
+  assign done_qp_o = regs_q.done_qp;
   assign cqe_valid_o = regs_q.cqe_valid;
   assign cqe_addr_o = regs_q.cqe_addr;
   assign cqe_data_o = regs_q.cqe;
@@ -296,10 +303,11 @@ module completion
         after.next   = post_done_msg_i;
       end
       Sent: begin
-        cmsg_we_o      = 1'b1;
-        cmsg_waddr_o   = 32'(sent_msg_i);
-        after.last_psn = sent_psn_i;
-        after.sent     = 1'b1;
+        cmsg_we_o       = 1'b1;
+        cmsg_waddr_o    = 32'(sent_msg_i);
+        after.last_psn  = sent_psn_i;
+        after.last_slot = sent_slot_i;
+        after.sent      = 1'b1;
       end
       Cover:   if (cqp.count != '0) cmsg_raddr_o = 32'(cqp.head);
       default: if (leaves) cqp_wdata_o = {cmsg.next, cqp.tail, cqp.count - 11'd1};
@@ -373,11 +381,13 @@ module completion
 
     if (final_ready_i) regs_d.final_valid = 1'b0;
     if (done_ready_i) regs_d.done_valid = 1'b0;
+    regs_d.left_valid = leaves;
     if (leaves) begin
+      regs_d.left_msg    = cqp.head;
       regs_d.final_valid = covered;
       regs_d.done_valid  = complete;
-      regs_d.final_qp    = cover_qp_i;
-      regs_d.final_psn   = cmsg.last_psn;
+      regs_d.final_slot  = cmsg.last_slot;
+      regs_d.done_qp     = cover_qp_i;
       regs_d.fl_tail     = (regs_q.fl_tail + 10'd1) & MSG_MASK;
     end
 
@@ -407,8 +417,7 @@ module completion
   // What a partner does not take stays as it is.
   `ASSERT(CqeWaits_A, cqe_valid_o && !cqe_ready_i |=> cqe_valid_o && $stable
                       ({cqe_addr_o, cqe_data_o}))
-  `ASSERT(FinalWaits_A, final_valid_o && !final_ready_i |=> final_valid_o && $stable
-                        ({final_qp_o, final_psn_o}))
+  `ASSERT(FinalWaits_A, final_valid_o && !final_ready_i |=> final_valid_o && $stable(final_slot_o))
   `ASSERT(DoneWaits_A, done_valid_o && !done_ready_i |=> done_valid_o && $stable(done_qp_o))
   `ASSERT(MsgWaits_A, msg_valid_o && !msg_ready_i |=> msg_valid_o && $stable(msg_o))
   // No entry is free twice.

@@ -377,8 +377,10 @@ module nic
   logic tx_scheduler_ask_valid;
   qp_t tx_scheduler_ask_qp;
   psn_t tx_scheduler_ask_from;
+  logic tx_scheduler_ask_copy;
   logic tx_scheduler_end_valid;
   logic tx_scheduler_end_take;
+  logic tx_scheduler_copy_done;
   logic tx_scheduler_try_valid;
   group_t tx_scheduler_try_group;
   len_t tx_scheduler_try_bytes;
@@ -394,7 +396,9 @@ module nic
   logic tx_scheduler_sent_valid;
   qp_t tx_scheduler_sent_qp;
   msg_t tx_scheduler_sent_msg;
+  slot_t tx_scheduler_sent_slot;
   psn_t tx_scheduler_sent_psn;
+  psn_t tx_scheduler_sent_first;
   logic tx_scheduler_passing;
   logic tx_scheduler_stall_slots;
   logic tx_scheduler_stall_tags;
@@ -550,6 +554,48 @@ module nic
   logic [31:0] timer_wheel_spoke_raddr;
   logic [55:0] timer_wheel_rec_rdata;
   logic [1023:0] timer_wheel_spoke_rdata;
+
+  // From ask_wheel
+  micros_t ask_wheel_now;
+  logic ask_wheel_exp_valid;
+  msg_t ask_wheel_exp_slot;
+  logic [7:0] ask_wheel_exp_gen;
+  micros_t ask_wheel_exp_tick;
+  logic [10:0] ask_wheel_running;
+  logic ask_wheel_rec_we;
+  logic [31:0] ask_wheel_rec_waddr;
+  logic [55:0] ask_wheel_rec_wdata;
+  logic ask_wheel_rec_re;
+  logic [31:0] ask_wheel_rec_raddr;
+  logic ask_wheel_spoke_we;
+  logic [31:0] ask_wheel_spoke_waddr;
+  logic [1023:0] ask_wheel_spoke_wdata;
+  logic ask_wheel_spoke_re;
+  logic [31:0] ask_wheel_spoke_raddr;
+  logic [55:0] ask_wheel_rec_rdata;
+  logic [1023:0] ask_wheel_spoke_rdata;
+
+  // From ack_ask
+  logic ack_ask_arm_valid;
+  msg_t ack_ask_arm_slot;
+  micros_t ack_ask_arm_start;
+  micros_t ack_ask_arm_span;
+  logic ack_ask_cancel_valid;
+  msg_t ack_ask_cancel_slot;
+  logic ack_ask_exp_ready;
+  logic ack_ask_check_valid;
+  qp_t ack_ask_check_qp;
+  psn_t ack_ask_check_first;
+  psn_t ack_ask_check_last;
+  logic ack_ask_copy_valid;
+  logic ack_ask_copy_live;
+  slot_t ack_ask_copy_slot;
+  logic ack_ask_node_we;
+  logic [31:0] ack_ask_node_waddr;
+  logic [65:0] ack_ask_node_wdata;
+  logic ack_ask_node_re;
+  logic [31:0] ack_ask_node_raddr;
+  logic [65:0] ack_ask_node_rdata;
 
   // From waits
   logic waits_req_ready;
@@ -1011,6 +1057,9 @@ module nic
   logic ack_take_in_ready;
   logic ack_take_purge_ready;
   logic ack_take_purge_done;
+  logic ack_take_check_ready;
+  logic ack_take_check_rsp_valid;
+  logic ack_take_check_rsp_clear;
   logic ack_take_spent_valid;
   qp_t ack_take_spent_qp;
   logic ack_take_built_ready;
@@ -1100,11 +1149,12 @@ module nic
   logic completion_cover_ready;
   logic completion_comp_ready;
   logic completion_err_ready;
+  logic completion_left_valid;
+  msg_t completion_left_msg;
   logic completion_msg_valid;
   msg_t completion_msg;
   logic completion_final_valid;
-  qp_t completion_final_qp;
-  psn_t completion_final_psn;
+  slot_t completion_final_slot;
   logic completion_done_valid;
   qp_t completion_done_qp;
   logic completion_cqe_valid;
@@ -1117,7 +1167,7 @@ module nic
   logic [31:0] completion_log_len;
   logic completion_cmsg_we;
   logic [31:0] completion_cmsg_waddr;
-  logic [176:0] completion_cmsg_wdata;
+  logic [186:0] completion_cmsg_wdata;
   logic completion_cmsg_re;
   logic [31:0] completion_cmsg_raddr;
   logic completion_cqp_we;
@@ -1130,7 +1180,7 @@ module nic
   msg_t completion_fl_wdata;
   logic completion_fl_re;
   logic [31:0] completion_fl_raddr;
-  logic [176:0] completion_cmsg_rdata;
+  logic [186:0] completion_cmsg_rdata;
   logic [30:0] completion_cqp_rdata;
   msg_t completion_fl_rdata;
 
@@ -1803,12 +1853,15 @@ module nic
       .ask_ready_i(retransmit_ask_ready),
       .ask_qp_o(tx_scheduler_ask_qp),
       .ask_from_o(tx_scheduler_ask_from),
+      .ask_copy_o(tx_scheduler_ask_copy),
       .offer_valid_i(retransmit_offer_valid),
       .offer_hit_i(retransmit_offer_hit),
       .offer_len_i(retransmit_offer_len),
       .offer_more_i(retransmit_offer_more),
       .end_valid_o(tx_scheduler_end_valid),
       .end_take_o(tx_scheduler_end_take),
+      .copy_valid_i(ack_ask_copy_valid),
+      .copy_done_o(tx_scheduler_copy_done),
       .try_valid_o(tx_scheduler_try_valid),
       .try_ready_i(window_try_ready),
       .try_group_o(tx_scheduler_try_group),
@@ -1836,7 +1889,9 @@ module nic
       .sent_ready_i(completion_sent_ready),
       .sent_qp_o(tx_scheduler_sent_qp),
       .sent_msg_o(tx_scheduler_sent_msg),
+      .sent_slot_o(tx_scheduler_sent_slot),
       .sent_psn_o(tx_scheduler_sent_psn),
+      .sent_first_o(tx_scheduler_sent_first),
       .passing_o(tx_scheduler_passing),
       .stall_slots_o(tx_scheduler_stall_slots),
       .stall_tags_o(tx_scheduler_stall_tags),
@@ -1930,8 +1985,7 @@ module nic
       .hold_slot_i(retransmit_hold_slot),
       .final_valid_i(completion_final_valid),
       .final_ready_o(replay_store_final_ready),
-      .final_qp_i(completion_final_qp),
-      .final_psn_i(completion_final_psn),
+      .final_slot_i(completion_final_slot),
       .toss_valid_i(qp_drain_toss_valid),
       .toss_ready_o(replay_store_toss_ready),
       .toss_slot_i(qp_drain_toss_slot),
@@ -2103,12 +2157,15 @@ module nic
       .ask_ready_o(retransmit_ask_ready),
       .ask_qp_i(tx_scheduler_ask_qp),
       .ask_from_i(tx_scheduler_ask_from),
+      .ask_copy_i(tx_scheduler_ask_copy),
       .offer_valid_o(retransmit_offer_valid),
       .offer_hit_o(retransmit_offer_hit),
       .offer_len_o(retransmit_offer_len),
       .offer_more_o(retransmit_offer_more),
       .end_valid_i(tx_scheduler_end_valid),
       .end_take_i(tx_scheduler_end_take),
+      .copy_live_i(ack_ask_copy_live),
+      .copy_slot_i(ack_ask_copy_slot),
       .again_valid_o(retransmit_again_valid),
       .again_ready_i(packet_build_again_ready),
       .again_o(retransmit_again),
@@ -3544,6 +3601,13 @@ module nic
       .purge_done_o(ack_take_purge_done),
       .spent_valid_o(ack_take_spent_valid),
       .spent_qp_o(ack_take_spent_qp),
+      .check_valid_i(ack_ask_check_valid),
+      .check_ready_o(ack_take_check_ready),
+      .check_qp_i(ack_ask_check_qp),
+      .check_first_i(ack_ask_check_first),
+      .check_last_i(ack_ask_check_last),
+      .check_rsp_valid_o(ack_take_check_rsp_valid),
+      .check_rsp_clear_o(ack_take_check_rsp_clear),
       .built_valid_i(built_fifo_out_valid),
       .built_ready_o(ack_take_built_ready),
       .built_i(built_fifo_out_data),
@@ -3633,6 +3697,122 @@ module nic
       .cfg_loss_i(csr_cfg_loss)
   );
 
+  timer_wheel #(
+      .SLOTS(MSGS)
+  ) u_ask_wheel (
+      .clk_i,
+      .rst_ni,
+      .tick_i(tick_i),
+      .now_o(ask_wheel_now),
+      .arm_valid_i(ack_ask_arm_valid),
+      .arm_slot_i(ack_ask_arm_slot),
+      .arm_gen_i('0),
+      .arm_start_i(ack_ask_arm_start),
+      .arm_span_i(ack_ask_arm_span),
+      .cancel_valid_i(ack_ask_cancel_valid),
+      .cancel_slot_i(ack_ask_cancel_slot),
+      .exp_valid_o(ask_wheel_exp_valid),
+      .exp_ready_i(ack_ask_exp_ready),
+      .exp_slot_o(ask_wheel_exp_slot),
+      .exp_gen_o(ask_wheel_exp_gen),
+      .exp_tick_o(ask_wheel_exp_tick),
+      .running_o(ask_wheel_running),
+      .rec_we_o(ask_wheel_rec_we),
+      .rec_waddr_o(ask_wheel_rec_waddr),
+      .rec_wdata_o(ask_wheel_rec_wdata),
+      .rec_re_o(ask_wheel_rec_re),
+      .rec_raddr_o(ask_wheel_rec_raddr),
+      .rec_rdata_i(ask_wheel_rec_rdata),
+      .spoke_we_o(ask_wheel_spoke_we),
+      .spoke_waddr_o(ask_wheel_spoke_waddr),
+      .spoke_wdata_o(ask_wheel_spoke_wdata),
+      .spoke_re_o(ask_wheel_spoke_re),
+      .spoke_raddr_o(ask_wheel_spoke_raddr),
+      .spoke_rdata_i(ask_wheel_spoke_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(ask_wheel_rec_wdata)),
+      .DEPTH(MSGS)
+  ) u_ask_wheel_rec (
+      .clk_i,
+      .we_i(ask_wheel_rec_we),
+      .waddr_i(ask_wheel_rec_waddr),
+      .wdata_i(ask_wheel_rec_wdata),
+      .re_i(ask_wheel_rec_re),
+      .raddr_i(ask_wheel_rec_raddr),
+      .rdata_o(ask_wheel_rec_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(ask_wheel_spoke_wdata)),
+      .DEPTH(MSGS > 64 ? 512 : 192)
+  ) u_ask_wheel_spoke (
+      .clk_i,
+      .we_i(ask_wheel_spoke_we),
+      .waddr_i(ask_wheel_spoke_waddr),
+      .wdata_i(ask_wheel_spoke_wdata),
+      .re_i(ask_wheel_spoke_re),
+      .raddr_i(ask_wheel_spoke_raddr),
+      .rdata_o(ask_wheel_spoke_rdata)
+  );
+
+  ack_ask u_ack_ask (
+      .clk_i,
+      .rst_ni,
+      .cfg_timeout_i(csr_cfg_timeout),
+      .sent_valid_i(tx_scheduler_sent_valid),
+      .sent_ready_i(completion_sent_ready),
+      .sent_qp_i(tx_scheduler_sent_qp),
+      .sent_msg_i(tx_scheduler_sent_msg),
+      .sent_slot_i(tx_scheduler_sent_slot),
+      .sent_first_i(tx_scheduler_sent_first),
+      .sent_psn_i(tx_scheduler_sent_psn),
+      .left_valid_i(completion_left_valid),
+      .left_msg_i(completion_left_msg),
+      .ticks_i(timer_wheel_now),
+      .arm_valid_o(ack_ask_arm_valid),
+      .arm_slot_o(ack_ask_arm_slot),
+      .arm_start_o(ack_ask_arm_start),
+      .arm_span_o(ack_ask_arm_span),
+      .cancel_valid_o(ack_ask_cancel_valid),
+      .cancel_slot_o(ack_ask_cancel_slot),
+      .exp_valid_i(ask_wheel_exp_valid),
+      .exp_ready_o(ack_ask_exp_ready),
+      .exp_slot_i(ask_wheel_exp_slot),
+      .exp_tick_i(ask_wheel_exp_tick),
+      .check_valid_o(ack_ask_check_valid),
+      .check_ready_i(ack_take_check_ready),
+      .check_qp_o(ack_ask_check_qp),
+      .check_first_o(ack_ask_check_first),
+      .check_last_o(ack_ask_check_last),
+      .check_rsp_valid_i(ack_take_check_rsp_valid),
+      .check_rsp_clear_i(ack_take_check_rsp_clear),
+      .copy_valid_o(ack_ask_copy_valid),
+      .copy_done_i(tx_scheduler_copy_done),
+      .copy_live_o(ack_ask_copy_live),
+      .copy_slot_o(ack_ask_copy_slot),
+      .node_we_o(ack_ask_node_we),
+      .node_waddr_o(ack_ask_node_waddr),
+      .node_wdata_o(ack_ask_node_wdata),
+      .node_re_o(ack_ask_node_re),
+      .node_raddr_o(ack_ask_node_raddr),
+      .node_rdata_i(ack_ask_node_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(ack_ask_node_wdata)),
+      .DEPTH(MSGS)
+  ) u_ack_ask_node (
+      .clk_i,
+      .we_i(ack_ask_node_we),
+      .waddr_i(ack_ask_node_waddr),
+      .wdata_i(ack_ask_node_wdata),
+      .re_i(ack_ask_node_re),
+      .raddr_i(ack_ask_node_raddr),
+      .rdata_o(ack_ask_node_rdata)
+  );
+
   completion #(
       .MSGS(MSGS)
   ) u_completion (
@@ -3652,6 +3832,7 @@ module nic
       .sent_ready_o(completion_sent_ready),
       .sent_qp_i(tx_scheduler_sent_qp),
       .sent_msg_i(tx_scheduler_sent_msg),
+      .sent_slot_i(tx_scheduler_sent_slot),
       .sent_psn_i(tx_scheduler_sent_psn),
       .cover_valid_i(ack_take_cover_valid),
       .cover_ready_o(completion_cover_ready),
@@ -3670,13 +3851,14 @@ module nic
       .err_cookie_i(doorbell_err_cookie),
       .err_qpn_i(doorbell_err_qpn),
       .err_len_i(doorbell_err_len),
+      .left_valid_o(completion_left_valid),
+      .left_msg_o(completion_left_msg),
       .msg_valid_o(completion_msg_valid),
       .msg_ready_i(doorbell_msg_ready),
       .msg_o(completion_msg),
       .final_valid_o(completion_final_valid),
       .final_ready_i(replay_store_final_ready),
-      .final_qp_o(completion_final_qp),
-      .final_psn_o(completion_final_psn),
+      .final_slot_o(completion_final_slot),
       .done_valid_o(completion_done_valid),
       .done_ready_i(qp_table_done_ready),
       .done_qp_o(completion_done_qp),

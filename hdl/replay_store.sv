@@ -7,7 +7,8 @@
 // and 4 clocks after a slot is freed where there was none. Slots go out fresh ones first, 0
 // upward, then in the order in which they were freed.
 // A look finds the packet of a PSN or of a slot; a hit was built and is not retired. One of them
-// retires it. Between the turn of a copy, `hold`, and its `gone` the slot counts as in egress. The
+// retires it. CPL-2: another hits what is retired, waits for `final`, and has no copy in egress.
+// Between the turn of a copy, `hold`, and its `gone` the slot counts as in egress. The
 // end of serialisation of a packet that is not retired goes on to retransmit as `sent`.
 // Latency: a record is kept in the clock in which `build` is taken (always); a look taken in clock
 // N is answered in clock N + 3, of a slot N + 2, a final takes 2 clocks; `gone` acts at once, is
@@ -69,10 +70,9 @@ module replay_store
   input  slot_t          hold_slot_i,
 
   // Last packets of messages completed, from completion
-  input  logic final_valid_i,
-  output logic final_ready_o,
-  input  qp_t  final_qp_i,
-  input  psn_t final_psn_i,
+  input  logic  final_valid_i,
+  output logic  final_ready_o,
+  input  slot_t final_slot_i,
 
   // Slots of segments that came to nothing, from qp_drain
   input  logic  toss_valid_i,
@@ -132,7 +132,7 @@ module replay_store
   ///////////////
 
   typedef enum logic [1:0] {
-    Idle,    // takes a look or a final, and reads its slot, or the slot's record
+    Idle,    // takes a look or a final, and reads a look's slot, or the slot's record
     Find,    // has the slot, reads the record
     Answer,  // has the record
     Final    // has the slot
@@ -150,7 +150,7 @@ module replay_store
     slot_t            freed;        // on its way into `fl`
     logic [10:0]      used;
     state_e           state;
-    slot_t            found;        // slot of the look in `Answer`
+    slot_t            found;        // slot in `Answer` and `Final`
     look_e            op;           // of the look, and what it is for
     qp_t              qp;
     psn_t             psn;
@@ -216,12 +216,10 @@ module replay_store
   assign path_waddr_o = made_valid_i ? 32'(made_slot_i) : '0;
   assign path_wdata_o = made_valid_i ? made_port_i : '0;
 
-  logic        by_slot;  // a look that needs no map
-  logic [31:0] asked;  // the address of the packet asked for
-  assign by_slot = regs_q.state == Idle && look_valid_i && look_op_i == LookSlot;
-  assign asked = look_valid_i ? place(look_qp_i, look_psn_i) : place(final_qp_i, final_psn_i);
-  assign map_re_o = regs_q.state == Idle && (look_valid_i || final_valid_i) && !by_slot;
-  assign map_raddr_o = map_re_o ? asked : '0;
+  logic by_slot;  // a look that needs no map
+  assign by_slot = regs_q.state == Idle && look_valid_i && look_op_i inside {LookSlot, LookHeld};
+  assign map_re_o = regs_q.state == Idle && look_valid_i && !by_slot;
+  assign map_raddr_o = map_re_o ? place(look_qp_i, look_psn_i) : '0;
 
   assign rec_re_o = regs_q.state == Find || by_slot;
   assign rec_raddr_o = regs_q.state == Find ? 32'(map_rdata_i[SB-1:0])
@@ -252,7 +250,7 @@ module replay_store
   assign acts = !gone && (regs_q.state == Answer || regs_q.state == Final);
 
   slot_t touched;  // the slot that may become free
-  assign touched = gone ? gone_slot_i : regs_q.state == Answer ? regs_q.found : map_rdata_i;
+  assign touched = gone ? gone_slot_i : regs_q.found;
 
   logic toss;  // a slot is tossed
   assign toss_ready_o = !gone && !acts;
@@ -263,9 +261,10 @@ module replay_store
 
   logic same;  // the slot found holds the packet that is looked for
   logic hit;
-  assign same = regs_q.op == LookSlot
+  assign same = regs_q.op inside {LookSlot, LookHeld}
       || (rec_rdata_i.qp == regs_q.qp && rec_rdata_i.psn == regs_q.psn);
-  assign hit = same && regs_q.live[at];
+  assign hit = same && (regs_q.op == LookHeld ?
+      !regs_q.live[at] && regs_q.hold_last[at] && !regs_q.egress[at] : regs_q.live[at]);
 
   always_comb begin
     regs_d = regs_q;
@@ -282,6 +281,7 @@ module replay_store
           regs_d.discards = look_discard_i;
         end else if (final_valid_i) begin
           regs_d.state = Final;
+          regs_d.found = final_slot_i;
         end
       end
       Find: begin

@@ -69,7 +69,8 @@ package resend_pkg;
   typedef enum logic [1:0] {
     LookPsn    = 2'd0,  // the packet of a PSN
     LookSlot   = 2'd1,  // the packet of a slot
-    LookRetire = 2'd2   // the packet of a PSN, which is retired
+    LookRetire = 2'd2,  // the packet of a PSN, which is retired
+    LookHeld   = 2'd3   // that of a slot, retired, which waits for its message's end alone
   } look_e;
 
   // Why a packet goes again.
@@ -78,7 +79,8 @@ package resend_pkg;
     CauseTrimmed = 3'd1,
     CauseLastHop = 3'd2,  // trimmed on the last hop
     CauseRange   = 3'd3,  // its PSN was out of the receiver's window
-    CauseTimeout = 3'd4
+    CauseTimeout = 3'd4,
+    CauseCover   = 3'd5   // no cumulative ACK has covered its message (CPL-2)
   } cause_e;
 
   // A packet's timers and what has been counted of it.

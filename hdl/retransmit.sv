@@ -21,13 +21,16 @@
 // queues a packet once in its life (LOS-1).
 // CC-1: a timeout, a gap and the two TRIMMED codes shrink the window.
 // QP-6: a QP in error queues nothing and sends nothing; what it has is retired by its drain.
+// CPL-2: an ask for a copy looks for the packet that ack_ask names, which is retired and waits for
+// its message's end; no timer, no flight, no count of its life knows of the copy. It is answered 8
+// clocks after it is taken, or in the next one where ack_ask wants none any more.
 // Borders: k at and above Linear; the last timeout and NACK of the budget; an expiry of a slot's
 // last life, told by its generation; the last packet that waits; QPs and slots at both ends.
 // An expiry is taken within 60 clocks, and a slot is not armed twice in that time, so that one bit
 // of generation tells its lives apart. Retires, asks and ends of serialisation are taken while news
 // of a queueing waits, so tx_scheduler and this block never wait for each other.
 // The memory of timers has two copies, of which one answers the ends of serialisation.
-// It is longer than a module should be: it has nine partners, and its ports take half of it.
+// It is longer than a module should be: it has ten partners, and its ports take half of it.
 
 `include "assert.svh"
 
@@ -143,12 +146,17 @@ module retransmit
   output logic   ask_ready_o,
   input  qp_t    ask_qp_i,
   input  psn_t   ask_from_i,
+  input  logic   ask_copy_i,    // what ack_ask wants, not what waits
   output logic   offer_valid_o,
   output logic   offer_hit_o,
   output len_t   offer_len_o,
   output logic   offer_more_o,  // another one waits behind it
   input  logic   end_valid_i,   // of the turn
   input  logic   end_take_i,
+
+  // The last packet of a message that no cumulative ACK covers, from ack_ask
+  input logic  copy_live_i,
+  input slot_t copy_slot_i,
 
   // Packets that go again, to packet_build
   output logic     again_valid_o,
@@ -165,7 +173,7 @@ module retransmit
   input  logic fail_ready_i,
   output qp_t  fail_qp_o,
 
-  // A packet was queued, to the log
+  // A packet was queued, or a copy of it, to the log
   output logic   queued_valid_o,
   output qp_t    queued_qp_o,
   output psn_t   queued_psn_o,
@@ -208,11 +216,12 @@ module retransmit
     Mapped   // the bitmap's answer is on its way
   } state_e;
 
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     Retire,
     Lose,
     Expire,
-    Ask
+    Ask,
+    Copy
   } job_e;
 
   typedef struct {
@@ -405,8 +414,8 @@ module retransmit
     queues = regs_q.state == Act && (regs_q.job == Expire || regs_q.job == Lose && !spent) && hits;
   end
 
-  logic taken;  // the packet offered
-  assign taken = regs_q.state == Offer && end_valid_i && end_take_i;
+  logic taken;  // the packet offered, which has waited
+  assign taken = regs_q.state == Offer && regs_q.job == Ask && end_valid_i && end_take_i;
 
   always_comb begin
     tim_we_o    = queues || taken;
@@ -475,6 +484,17 @@ module retransmit
           regs_d.gen     = exp_gen_i[0];
           regs_d.cause   = CauseTimeout;
           regs_d.state   = Look;
+        end else if (ask_valid_i && ask_ready_o && ask_copy_i) begin
+          regs_d.job     = Copy;
+          regs_d.look_op = LookHeld;
+          regs_d.slot    = copy_slot_i;
+          regs_d.cause   = CauseCover;
+          if (copy_live_i) begin
+            regs_d.state = Look;
+          end else begin
+            regs_d.offer_valid = 1'b1;
+            regs_d.offer_hit   = 1'b0;
+          end
         end else if (ask_valid_i && ask_ready_o) begin
           regs_d.job    = Ask;
           regs_d.qp     = ask_qp_i;
@@ -534,6 +554,12 @@ module retransmit
             regs_d.offer_more  = regs_q.waiting[regs_q.rec.qp[QB-1:0]] != 11'd1;
             regs_d.state       = Offer;
           end
+          Copy: begin
+            regs_d.offer_valid = 1'b1;
+            regs_d.offer_hit   = regs_q.hit && !error_i[regs_q.rec.qp];
+            regs_d.offer_more  = 1'b0;
+            regs_d.state       = regs_d.offer_hit ? Offer : Idle;
+          end
           default: begin
             regs_d.lose_rsp_valid = regs_q.job == Lose;
             regs_d.lose_queued    = queues;
@@ -546,13 +572,17 @@ module retransmit
         if (end_valid_i) begin
           regs_d.state = Idle;
           if (end_take_i) begin
-            regs_d.waits[at]   = 1'b0;
-            regs_d.fresh[at]   = 1'b0;
             regs_d.hold_valid  = 1'b1;
             regs_d.again_valid = 1'b1;
             regs_d.again       = segment_of(regs_q.rec, regs_q.slot);
-            regs_d.map_op      = MapClear;
-            regs_d.state       = Map;
+            if (regs_q.job == Copy) begin
+              regs_d.queued_valid = 1'b1;
+            end else begin
+              regs_d.waits[at] = 1'b0;
+              regs_d.fresh[at] = 1'b0;
+              regs_d.map_op    = MapClear;
+              regs_d.state     = Map;
+            end
           end
         end
       end
@@ -633,8 +663,9 @@ module retransmit
   `ASSERT(OneState_A, (regs_q.on_wire & regs_q.waits) == '0)
   // A packet that has come on the wire was not there and did not wait.
   `ASSERT(WireOnce_A, regs_q.sent_valid |-> !regs_q.on_wire[came] && !regs_q.waits[came])
-  // A packet that is offered is there and waits.
-  `ASSERT(OfferWaits_A, regs_q.state == Offer |-> regs_q.hit && regs_q.waits[at])
+  // A packet that is offered is there and waits, but for a copy.
+  `ASSERT(OfferWaits_A,
+          regs_q.state == Offer |-> regs_q.hit && (regs_q.waits[at] || regs_q.job == Copy))
   // The end of a turn comes in its turn.
   `ASSERT(EndInTurn_A, end_valid_i |-> regs_q.state == Offer)
   // What a partner does not take stays as it is.

@@ -15,6 +15,7 @@ package sched_pkg;
     psn_t        next;    // the PSN that its next segment gets
     psn_t        cum;     // acknowledged up to and with this one
     logic [31:0] sent;    // bytes of the head message that are issued; 0 between messages
+    psn_t        first;   // of the head message, where `sent` is not 0
   } qctx_t;
 
   // A message as posted, and the one after it in the QP's queue.
@@ -120,6 +121,9 @@ package sched_pkg;
     after_issue      = ctx;
     after_issue.next = ctx.next + 24'd1;
     after_issue.sent = ctx.sent + 32'(len);
+    if (ctx.sent == '0) begin
+      after_issue.first = ctx.next;
+    end
     if (last) begin
       after_issue.sent   = '0;
       after_issue.queued = ctx.head != ctx.tail;

@@ -1,13 +1,13 @@
 // Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //
 // Twin of rtl-model/src/tx_scheduler.rs. One thing at a time, in this order (section 16): an ack, a
-// drop, a packet that waits, room for a probe, a post, a starved group that rejoins, a turn. A turn
-// takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in which the next one may
-// begin; 2 more for each QP passed over for tags, more while `window` serves others. An ack takes 2
-// clocks and a post 3, each 3 more where its group may join the list, and room for a probe 2.
-// sched_pkg has the words of its memories and what is done to them. It is longer than a module
-// should be: turns, posts and acknowledgements share three memories and the list, and a list of its
-// own would cost a clock a turn and miss the end of a pass.
+// drop, a packet that waits, room for a probe, a copy that is new, a post, a starved group that
+// rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in
+// which the next one may begin; 2 more for each QP passed over for tags, more while `window` serves
+// others. An ack takes 2 clocks and a post 3, each 3 more where its group may join the list, and
+// room for a probe 2. sched_pkg has the words of its memories and what is done to them.
+// It is longer than a module should be: turns, posts and acknowledgements share three memories and the list, and
+// a list of its own would cost a clock a turn and miss the end of a pass.
 // SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its PSN
 // window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at once:
 // the try commits if the pool has room; if not, a shut window still makes the group leave, and an
@@ -24,6 +24,8 @@
 // room, and ends there with `end`, taken or not. Nothing to offer is no turn: the QP's bit goes.
 // SCH-4, SCH-5: a group in which such a QP is left goes to the head, joining too. SEG-5: without a
 // slot the QPs with data are passed over only where another has a packet that waits.
+// CPL-2: a copy that ack_ask wants begins a pass and goes before every group, in a turn that asks
+// retransmit for it and needs room in the pool alone; without, it stops the pass.
 // Borders: message lengths 0, 1, MSS - 1, MSS, MSS + 1, 2^31 - 1; MSS 1 to 8,192; PSN 0xffffff to
 // 0; `next - cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size fits;
 // tags 2 and 3; one group on the list; an ack 0 or 0x800000 ahead of `cum` changes no PSN.
@@ -86,12 +88,17 @@ module tx_scheduler
   input  logic   ask_ready_i,
   output qp_t    ask_qp_o,
   output psn_t   ask_from_o,
+  output logic   ask_copy_o,
   input  logic   offer_valid_i,
   input  logic   offer_hit_i,
   input  len_t   offer_len_i,    // stays until the end of the turn
   input  logic   offer_more_i,   // so does this
   output logic   end_valid_o,
   output logic   end_take_o,
+
+  // A message's last packet that is to go again for an ACK, from ack_ask
+  input  logic copy_valid_i,
+  output logic copy_done_o,   // event: it went, or there is none any more
 
   // Gate 2, window
   output logic   try_valid_o,
@@ -127,11 +134,13 @@ module tx_scheduler
   input  logic     [8:0] tags_free_i,
 
   // Messages whose last segment is issued, to completion
-  output logic sent_valid_o,
-  input  logic sent_ready_i,
-  output qp_t  sent_qp_o,
-  output msg_t sent_msg_o,
-  output psn_t sent_psn_o,    // of the last packet
+  output logic  sent_valid_o,
+  input  logic  sent_ready_i,
+  output qp_t   sent_qp_o,
+  output msg_t  sent_msg_o,
+  output slot_t sent_slot_o,   // of the last packet
+  output psn_t  sent_psn_o,    // of the last packet
+  output psn_t  sent_first_o,  // of the first one, to ack_ask
 
   // A pass runs; turns refused
   output logic passing_o,
@@ -204,6 +213,9 @@ module tx_scheduler
     logic           again;           // another was passed over before it
     logic           slotless;        // for want of a slot
     logic           front;           // the group that is to join goes to the head
+    logic           copies;          // a copy for an ACK waits
+    logic           copying;         // the turn is its
+    logic           copy_done;
     logic           ask_valid;
     psn_t           ask_from;
     logic           end_valid;
@@ -221,7 +233,9 @@ module tx_scheduler
     logic           sent_valid;
     qp_t            sent_qp;
     msg_t           sent_msg;
+    slot_t          sent_slot;
     psn_t           sent_psn;
+    psn_t           sent_first;
     logic           stall_slots;
     logic           stall_tags;
   } regs_t;
@@ -257,7 +271,9 @@ module tx_scheduler
   assign sent_valid_o     = regs_q.sent_valid;
   assign sent_qp_o        = regs_q.sent_qp;
   assign sent_msg_o       = regs_q.sent_msg;
+  assign sent_slot_o      = regs_q.sent_slot;
   assign sent_psn_o       = regs_q.sent_psn;
+  assign sent_first_o     = regs_q.sent_first;
   assign passing_o        = regs_q.passing;
   assign stall_slots_o    = regs_q.stall_slots;
   assign stall_tags_o     = regs_q.stall_tags;
@@ -268,6 +284,8 @@ module tx_scheduler
   assign ask_valid_o      = regs_q.ask_valid;
   assign ask_qp_o         = regs_q.qp;
   assign ask_from_o       = regs_q.ask_from;
+  assign ask_copy_o       = regs_q.copying;
+  assign copy_done_o      = regs_q.copy_done;
   assign end_valid_o      = regs_q.end_valid;
   assign end_take_o       = regs_q.end_take;
 
@@ -310,10 +328,12 @@ module tx_scheduler
   logic    passes;  // the window is open, and its bytes have entered flight
   logic    resend;  // a packet goes again
   logic    misses;  // there is none
+  logic    copies;  // a copy is there, and the pool has room
   assign passes = try_rsp_valid_i && try_rsp_ok_i && regs_q.try_commit;
   assign issue = regs_q.state == TurnWindow && passes;
   assign resend = regs_q.state == AskWindow && passes;
-  assign misses = regs_q.state == Ask && offer_valid_i && !offer_hit_i;
+  assign misses = regs_q.state == Ask && !regs_q.copying && offer_valid_i && !offer_hit_i;
+  assign copies = regs_q.state == Ask && regs_q.copying && offer_valid_i && offer_hit_i && fits;
   assign from = regs_q.again ? regs_q.qp : work.last;
   assign choice = regs_q.state == Pick ? choose(work, from, regs_q.wrapped) : '0;
   assign slot_ready_o = issue;
@@ -352,8 +372,11 @@ module tx_scheduler
     endcase
   end
 
+  logic news;  // a copy that is new
   logic asked;  // by ack, drop or post
-  assign asked = ack_valid_i || drop_valid_i || (post_valid_i && !wait_valid_i);
+  assign news  = copy_valid_i && !regs_q.copies && !regs_q.copy_done
+      && !(ack_valid_i || drop_valid_i || wait_valid_i);
+  assign asked = ack_valid_i || drop_valid_i || (post_valid_i && !wait_valid_i && !news);
 
   logic marks;  // a group's word alone
   assign marks = regs_q.state == WaitCtx || resend || misses;
@@ -385,7 +408,7 @@ module tx_scheduler
       end
     end
     work_re_o    = regs_q.state == Idle
-        && (asked || wait_valid_i || (regs_q.passing && regs_q.count != '0));
+        && (asked || wait_valid_i || (regs_q.passing && regs_q.count != '0 && !news));
     work_raddr_o = work_re_o ? 32'(group) : '0;
 
     smsg_we_o = 1'b0;
@@ -446,10 +469,11 @@ module tx_scheduler
     regs_d.try_valid = regs_q.try_valid && !try_ready_i;
     regs_d.seg_valid = regs_q.seg_valid && !seg_ready_i;
     regs_d.sent_valid = regs_q.sent_valid && !sent_ready_i;
-    regs_d.resv_valid = issue || resend;
+    regs_d.resv_valid = issue || resend || copies;
     regs_d.room_rsp_valid = 1'b0;
     regs_d.ask_valid = regs_q.ask_valid && !ask_ready_i;
     regs_d.end_valid = 1'b0;
+    regs_d.copy_done = 1'b0;
     regs_d.stall_slots = 1'b0;
     regs_d.stall_tags = 1'b0;
 
@@ -466,12 +490,19 @@ module tx_scheduler
           regs_d.state = WaitCtx;
         end else if (room_valid_i) begin
           regs_d.state = Room;
+        end else if (news) begin
+          regs_d.copies = 1'b1;
+          begins        = 1'b1;
         end else if (post_valid_i) begin
           regs_d.state = PostCtx;
         end else if (room && regs_q.starved != '0) begin
           push   = 1'b1;
           joins  = lowest(256'(regs_q.starved));
           begins = begins || !regs_q.stopped;
+        end else if (regs_q.passing && regs_q.copies) begin
+          regs_d.copying   = 1'b1;
+          regs_d.ask_valid = 1'b1;
+          regs_d.state     = Ask;
         end else if (regs_q.count == '0) begin
           regs_d.passing = 1'b0;
         end else if (regs_q.passing && !regs_d.seg_valid && !regs_d.sent_valid) begin
@@ -546,7 +577,20 @@ module tx_scheduler
       end
 
       Ask: begin
-        if (misses) begin
+        if (offer_valid_i && regs_q.copying) begin
+          regs_d.copying   = 1'b0;
+          regs_d.end_valid = offer_hit_i;
+          regs_d.end_take  = fits;
+          regs_d.state     = Idle;
+          if (offer_hit_i && !fits) begin
+            regs_d.passing = 1'b0;
+            regs_d.stopped = 1'b1;
+            regs_d.armed   = 1'b1;
+          end else begin
+            regs_d.copies    = 1'b0;
+            regs_d.copy_done = 1'b1;
+          end
+        end else if (misses) begin
           regs_d.state = Idle;
         end else if (offer_valid_i) begin
           regs_d.try_valid  = 1'b1;
@@ -619,7 +663,7 @@ module tx_scheduler
       end
     endcase
 
-    if (issue || resend) begin
+    if (issue || resend || copies) begin
       regs_d.resv_bytes = size;
     end
     if (issue) begin
@@ -644,7 +688,9 @@ module tx_scheduler
         regs_d.sent_valid = 1'b1;
         regs_d.sent_qp    = regs_q.qp;
         regs_d.sent_msg   = qctx_rdata_i.head;
+        regs_d.sent_slot  = slot_i;
         regs_d.sent_psn   = qctx_rdata_i.next;
+        regs_d.sent_first = qctx_rdata_i.sent == '0 ? qctx_rdata_i.next : qctx_rdata_i.first;
       end
     end
 

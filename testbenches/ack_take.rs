@@ -38,6 +38,7 @@ enum Told {
     Cover(u8, Psn),
     Forget(u8, Psn),
     Purged,
+    Checked(bool),
     Release(u16),
     Drop(Drop),
     Other,
@@ -184,6 +185,14 @@ impl Sender {
         told
     }
 
+    /// CPL-2: what a check makes the block say.
+    fn check(&self, qpn: Qpn, first: i64, last: i64) -> [Told; 2] {
+        let c = &self.qps[&qpn.0];
+        let retired = |n: i64| n < c.given && !c.outstanding.contains(&n);
+        let clear = last < c.given && (first..=last).all(retired);
+        [Told::Find(Qpn(u32::from(qpn.slot())), 0), Told::Checked(clear)]
+    }
+
     /// QP-6: what a purge makes the block say.
     fn purge(&mut self, qpn: Qpn) -> Vec<Told> {
         let qp = qpn.slot();
@@ -262,6 +271,8 @@ struct Bench {
     found: Qpn,
     /// The QP that is to be purged.
     purge: Qpn,
+    /// The QP of the message that is looked at, its first packet and its last.
+    check: (Qpn, i64, i64),
     /// The QP that has opened, until its ring is wiped; then it is ready.
     opening: Option<Qpn>,
     ready: Vec<Qpn>,
@@ -286,6 +297,7 @@ impl Bench {
             lose: None,
             found: Qpn::default(),
             purge: Qpn::default(),
+            check: (Qpn::default(), 0, 0),
             opening: None,
             ready: Vec::new(),
             due: VecDeque::new(),
@@ -481,6 +493,14 @@ impl Bench {
         if o.spent_valid {
             self.told(Told::Spent(o.spent_qp));
         }
+        if o.check_rsp_valid {
+            self.told(Told::Checked(o.check_rsp_clear));
+        }
+        if o.check_ready && i.check_valid {
+            assert!(self.due.is_empty(), "a check comes between two frames");
+            let (qpn, first, last) = self.check;
+            self.due.extend(self.sender.check(qpn, first, last));
+        }
         if o.purge_ready && i.purge_valid {
             assert!(self.due.is_empty(), "a purge comes between two frames");
             self.due.extend(self.sender.purge(self.purge));
@@ -496,7 +516,11 @@ impl Bench {
         if o.find_valid && i.find_ready {
             let ip = if o.find_bare { 0 } else { o.find_dest_ip };
             self.told(Told::Find(o.find_qpn, ip));
-            self.found = if o.find_bare { self.purge } else { o.find_qpn };
+            self.found = match () {
+                () if !o.find_bare => o.find_qpn,
+                () if self.pair.regs().check => self.check.0,
+                () => self.purge,
+            };
             let c = self.table.get(&self.found.0);
             let c = c.filter(|c| o.find_bare || c.ip == o.find_dest_ip).cloned();
             self.find = Some((self.wait(), c));
@@ -558,6 +582,22 @@ impl Bench {
             && matches!(self.due.front(), Some(Told::Sub(..)));
         let due = if early { self.due.remove(1) } else { self.due.pop_front() };
         assert_eq!(Some(said), due, "clock {clock}");
+    }
+
+    /// CPL-2: a message to look at now and then, near the borders of its QP.
+    fn draw_check(&mut self, rng: &mut Rng, i: &mut Inputs, numbers: &[Qpn]) {
+        if i.check_valid || self.pair.regs().check || rng.below(60) != 0 {
+            return;
+        }
+        let qpn = rng.pick(numbers);
+        let c = &self.sender.qps[&qpn.0];
+        let inside = rng.below((c.given - c.cum).cast_unsigned() + 2).cast_signed();
+        let end = rng.pick(&[c.given - 1, c.given, c.cum, c.cum + 1, c.cum - 1 + inside]);
+        let first = end - rng.pick(&[0, 0, 1, 2, 30, 1023, 5000]);
+        self.check = (qpn, first, end);
+        i.check_valid = true;
+        i.check_qp = qpn.slot();
+        (i.check_first, i.check_last) = (psn(first), psn(end));
     }
 
     /// One frame from idle, every partner ready; its clocks until the block is idle again.
@@ -836,7 +876,7 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
     }
 }
 
-/// ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, QP-4, QP-6, PTH-2: random frames and partners; the
+/// ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, CPL-2, QP-4, QP-6, PTH-2: random frames; the
 /// plain sender holds against all that is said.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
@@ -847,11 +887,12 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         let mut i = Inputs::default();
         let (mut ready, mut drops) = (75, [0; 16]);
         let (mut retired, mut purges, mut lost, mut spent) = (0, 0, 0, 0);
+        let mut checks = [0; 2];
         for clock in 0..200_000_u32 {
             if clock == 100_000 {
                 bench.pair.reset().expect("a reset");
                 bench.forget();
-                (i.in_valid, i.purge_valid) = (false, false);
+                (i.in_valid, i.purge_valid, i.check_valid) = (false, false, false);
             }
             let idle = bench.due.is_empty();
             let purging = i.purge_valid || bench.pair.regs().purge;
@@ -894,11 +935,13 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
                     i.purge_qp = qpn.slot();
                 }
             }
+            bench.draw_check(&mut rng, &mut i, &numbers);
             // Packets are built while the block is at work on other QPs.
             let qpn = rng.pick(&numbers);
             let busy = !idle && (bench.found == qpn || bench.pair.regs().qpn == qpn)
                 || i.in_valid && i.r#in.qpn == qpn
-                || (i.purge_valid || bench.pair.regs().purge) && bench.purge == qpn;
+                || (i.purge_valid || bench.pair.regs().purge) && bench.purge == qpn
+                || (i.check_valid || bench.pair.regs().check) && bench.check.0 == qpn;
             let c = &bench.sender.qps[&qpn.0];
             let pending = bench.built.iter().filter(|b| b.0 == qpn).count() as i64;
             let next = c.given + pending;
@@ -929,9 +972,12 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             if o.purge_ready {
                 i.purge_valid = false;
             }
+            i.check_valid &= !o.check_ready;
+            checks[usize::from(o.check_rsp_clear)] += u32::from(o.check_rsp_valid);
         }
         let counts = (retired, purges, lost, spent);
         assert!(drops[Drop::Qp as usize] > 20 && drops[Drop::Psn as usize] > 20, "{drops:?}");
+        assert!(checks.iter().all(|n| *n > 50), "checks, clear or not: {checks:?}");
         assert!(retired > 500 && purges > 50 && lost > 50 && spent > 5, "{counts:?}");
     }
     reached.check();

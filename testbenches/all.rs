@@ -3,6 +3,7 @@
 // References count PSNs and places without a wrap.
 #![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
+mod ack_ask;
 mod ack_build;
 mod ack_hold;
 mod ack_take;

@@ -89,6 +89,7 @@ fn cover() -> Result<(), Mismatch> {
             sent_valid: row.bit("sent"),
             sent_qp: 3,
             sent_msg: row.dec("s_msg") as u16,
+            sent_slot: row.hex("s_psn") as u16 & 0x3ff,
             sent_psn: Psn(row.hex("s_psn") as u32),
             cover_valid: row.bit("cover"),
             cover_qp: 3,
@@ -109,7 +110,8 @@ fn cover() -> Result<(), Mismatch> {
         row.expect("phase", u8::from(entry.phase));
         row.expect("addr", format!("{:x}", out.cqe_addr));
         row.expect("final", u8::from(out.final_valid));
-        row.expect("f_psn", format!("{:06x}", out.final_psn.0));
+        // The slots are the low bits of the PSNs.
+        row.expect("f_slot", format!("{:x}", out.final_slot));
         row.expect("done", u8::from(out.done_valid));
     }
     Ok(())
@@ -121,6 +123,8 @@ struct Posted {
     entry: CqeEntry,
     msg: u16,
     last: Option<Psn>,
+    /// Of its last packet.
+    slot: u16,
 }
 
 /// A QP as the partners see it.
@@ -160,9 +164,10 @@ struct World {
     forgot: bool,
     /// What the event of the clock before must have made.
     made: Option<CqeEntry>,
-    /// Partners that must be told of a message: slot and last PSN.
-    finals: VecDeque<(u8, Psn)>,
+    /// Partners that must be told of a message: the slot of its last packet, its QP, its entry.
+    finals: VecDeque<u16>,
     dones: VecDeque<u8>,
+    lefts: VecDeque<u16>,
     produced: u64,
     counts: HashMap<&'static str, u32>,
 }
@@ -192,6 +197,7 @@ impl World {
             made: None,
             finals: VecDeque::new(),
             dones: VecDeque::new(),
+            lefts: VecDeque::new(),
             produced: 0,
             counts: HashMap::new(),
         }
@@ -211,6 +217,7 @@ impl World {
         self.made = None;
         self.finals.clear();
         self.dones.clear();
+        self.lefts.clear();
         self.produced = 0;
         let Inputs { cfg_cq_base, cfg_cq_log2, .. } = self.i;
         self.i = Inputs { cfg_cq_base, cfg_cq_log2, ..Inputs::default() };
@@ -267,6 +274,7 @@ impl World {
                 self.i.sent_qp = qp;
                 self.i.sent_msg = msg;
                 self.i.sent_psn = side.next.plus(packets - 1);
+                self.i.sent_slot = self.i.sent_psn.0 as u16 & 0x3ff ^ msg;
                 side.next = side.next.plus(packets);
             }
         }
@@ -311,8 +319,9 @@ impl World {
             let head = self.covered().expect("a message that the cover completes");
             let qp = self.i.cover_qp;
             self.sides[usize::from(qp)].messages.pop_front();
-            self.finals.push_back((qp, head.last.expect("covered")));
+            self.finals.push_back(head.slot);
             self.dones.push_back(qp);
+            self.lefts.push_back(head.msg);
             self.free.push_back(head.msg);
             self.completed += 1;
             CqeEntry { kind: Cqe::Wqe, ..head.entry }
@@ -334,7 +343,8 @@ impl World {
     /// `replay_store` and `qp_table` are told of each message once, in order.
     fn partners(&mut self, i: &Inputs, out: &Outputs) {
         let final_now = self.finals.front().copied();
-        assert_eq!(out.final_valid.then_some((out.final_qp, out.final_psn)), final_now);
+        assert_eq!(out.final_valid.then_some(out.final_slot), final_now);
+        assert_eq!(out.left_valid.then_some(out.left_msg), self.lefts.pop_front());
         if i.final_ready {
             self.finals.pop_front();
         }
@@ -355,7 +365,7 @@ impl World {
                 cookie: i.post_done_cookie,
                 ..CqeEntry::default()
             };
-            let posted = Posted { entry, msg: i.post_done_msg, last: None };
+            let posted = Posted { entry, msg: i.post_done_msg, last: None, slot: 0 };
             self.sides[usize::from(i.post_done_qp)].messages.push_back(posted);
             self.i.post_done_valid = false;
         }
@@ -364,6 +374,7 @@ impl World {
             let posted = messages.iter_mut().find(|m| m.last.is_none()).expect("posted before");
             assert_eq!(posted.msg, i.sent_msg);
             posted.last = Some(i.sent_psn);
+            posted.slot = i.sent_slot;
             self.made = Some(CqeEntry { kind: Cqe::Send, ..posted.entry });
             self.i.sent_valid = false;
         }
@@ -412,10 +423,11 @@ impl World {
         let covered = self.covered();
         let qp = self.i.cover_qp;
         let head = self.sides[usize::from(qp)].messages.pop_front().expect("a message");
-        if let Some(last) = covered.and_then(|head| head.last) {
-            self.finals.push_back((qp, last));
+        if let Some(head) = covered {
+            self.finals.push_back(head.slot);
             self.count("forgotten with a slot");
         }
+        self.lefts.push_back(head.msg);
         self.free.push_back(head.msg);
         self.count("forgotten");
     }

@@ -184,6 +184,31 @@ fn seg_4_half_at_the_27th_release_of_54() -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// BUF-1, S003: 328 ACKs of 78 B fit 25,600 B, and 54 packets of 4,202 B fit 230,400 B; one more of
+/// either finds no room.
+#[test]
+fn buf_1_328_acks_and_54_packets_fill_the_default_pools() -> Result<(), Mismatch> {
+    let mut pair = pair(6);
+    let (mut acks, mut packets) = (0, 0);
+    let mut out = pair.clock(&settings())?;
+    for _ in 0..400 {
+        out = pair.clock(&settings())?;
+        let (cresv, resv) = (out.ctl_free >= 78, out.egress_free >= 4_202);
+        acks += u32::from(cresv);
+        packets += u32::from(resv);
+        out = pair.clock(&Inputs {
+            cresv_valid: cresv,
+            cresv_bytes: 78,
+            resv_valid: resv,
+            resv_bytes: 4_202,
+            ..settings()
+        })?;
+    }
+    assert_eq!((acks, packets), (328, 54));
+    assert_eq!((out.ctl_free, out.egress_free), (25_600 - 328 * 78, 230_400 - 226_908));
+    Ok(())
+}
+
 /// A class as its partner sees it: what is reserved and waits in the queue.
 #[derive(Default)]
 struct Class {

@@ -1,7 +1,7 @@
 //! `replay_store`: model and RTL get the same inputs and must agree on every clock; a set of the
 //! slots that may be free holds every slot handed out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rtl_model::image::Item;
 use rtl_model::ram_1r1w::{self, Ram};
@@ -61,9 +61,13 @@ impl Dut {
 #[test]
 fn a_slot_waits_for_all_three() -> Result<(), Mismatch> {
     let mut dut = Dut::new(&Sizes::SMALL, 1);
+    let mut slots = BTreeMap::new();
     for row in Table::read("replay_store/waits_for_all_three.txt") {
         let of = |name: &str| row.text(name) != "-";
         let psn = |name: &str| Psn(if of(name) { row.hex(name) as u32 } else { 0 });
+        if of("build") {
+            slots.insert(psn("build").0, row.dec("of_slot") as u16);
+        }
         let o = dut.clock(&mut Inputs {
             slot_ready: row.bit("slot_ready"),
             build_valid: of("build"),
@@ -82,8 +86,7 @@ fn a_slot_waits_for_all_three() -> Result<(), Mismatch> {
             look_qp: 15,
             look_psn: psn("retire"),
             final_valid: of("final"),
-            final_qp: 15,
-            final_psn: psn("final"),
+            final_slot: slots.get(&psn("final").0).copied().unwrap_or(0),
             gone_valid: of("gone"),
             gone_data: row.text("gone") != "ctl",
             gone_slot: row.text("gone").parse().unwrap_or(0),
@@ -119,11 +122,18 @@ struct Due {
     at: u64,
     /// Of a packet that is not retired.
     packet: Option<Packet>,
+    /// A slot whose packet must be retired and wait for its `final` alone.
+    held: Option<u16>,
 }
 
 impl Packet {
     fn done(&self) -> bool {
         self.gone && self.retired && (self.complete || !self.record.last)
+    }
+
+    /// CPL-2: a copy of it may be sent for an ACK.
+    fn held(&self) -> bool {
+        self.gone && self.retired && !self.complete && self.record.last
     }
 }
 
@@ -154,6 +164,8 @@ struct Bench {
     /// The slot whose end of serialisation must be told in this clock.
     sent: Option<u16>,
     held: u32,
+    /// Copies of packets that are retired.
+    copied: u32,
     missed: u32,
     without: u32,
     full: u32,
@@ -175,6 +187,7 @@ impl Bench {
             due: None,
             sent: None,
             held: 0,
+            copied: 0,
             missed: 0,
             without: 0,
             full: 0,
@@ -236,7 +249,7 @@ impl Bench {
             let fit: Vec<Packet> = live.iter().filter(|p| fit(p)).copied().collect();
             (!fit.is_empty()).then(|| fit[rng.below(fit.len() as u64) as usize])
         };
-        if !self.i.toss_valid && !self.taken.is_empty() && rng.percent(pace.build / 10) {
+        if !self.i.toss_valid && !self.taken.is_empty() && rng.percent(pace.build / 7) {
             self.i.toss_valid = true;
             self.i.toss_slot = self.taken.swap_remove(rng.below(self.taken.len() as u64) as usize);
         }
@@ -254,13 +267,13 @@ impl Bench {
             }
         }
         if !self.i.look_valid && self.due.is_none() && rng.percent(pace.retire) {
-            self.i.look_op = rng.pick(&[Look::Retire, Look::Retire, Look::Psn, Look::Slot]);
+            let ops = [Look::Retire, Look::Retire, Look::Psn, Look::Slot, Look::Held];
+            self.i.look_op = rng.pick(&ops);
             self.i.look_slot = rng.below(u64::from(self.sizes.slots)) as u16;
             let retires = self.i.look_op == Look::Retire;
             if let Some(p) = pick(rng, &self.live, &|p| !(retires && p.retired)) {
                 // What is discarded never completes.
-                let completes =
-                    self.i.final_valid && (self.i.final_qp, self.i.final_psn) == (p.qp, p.psn);
+                let completes = self.i.final_valid && self.i.final_slot == p.slot;
                 self.i.look_discard = !completes && !p.complete && rng.percent(20);
                 self.i.look_valid = true;
                 self.i.look_qp = p.qp;
@@ -274,12 +287,13 @@ impl Bench {
             }
         }
         if self.i.build_valid && self.i.look_slot == self.i.build.slot {
-            self.i.look_valid &= self.i.look_op != Look::Slot;
+            self.i.look_valid &= !matches!(self.i.look_op, Look::Slot | Look::Held);
         }
         // A copy of a packet that has left, with its new entropy value.
         self.i.hold_valid = false;
         if rng.percent(pace.gone / 4)
-            && let Some(p) = pick(rng, &self.live, &|p| p.gone && !p.retired)
+            && let Some(p) = pick(rng, &self.live, &|p| p.held())
+                .or_else(|| pick(rng, &self.live, &|p| p.gone && !p.retired))
             && !(self.i.look_valid && self.i.look_op == Look::Retire)
             && self.due.is_none()
         {
@@ -304,8 +318,7 @@ impl Bench {
                 && (self.i.look_qp, self.i.look_psn) == (p.qp, p.psn))
         {
             self.i.final_valid = true;
-            self.i.final_qp = p.qp;
-            self.i.final_psn = p.psn;
+            self.i.final_slot = p.slot;
         }
     }
 
@@ -314,7 +327,7 @@ impl Bench {
         let i = self.i;
         self.i.look_valid = false;
         let found = self.live.iter_mut().find(|p| match i.look_op {
-            Look::Slot => p.slot == i.look_slot,
+            Look::Slot | Look::Held => p.slot == i.look_slot,
             _ => (p.qp, p.psn) == (i.look_qp, i.look_psn),
         });
         let packet = found.as_deref().filter(|p| !p.retired).copied();
@@ -322,12 +335,10 @@ impl Bench {
             p.retired = true;
             p.complete |= i.look_discard;
         }
-        let at = now + if i.look_op == Look::Slot { 2 } else { 3 };
-        self.due = Some(Due { at, packet });
-    }
-
-    fn packet(&mut self, qp: u8, psn: Psn) -> &mut Packet {
-        self.live.iter_mut().find(|p| p.qp == qp && p.psn == psn).expect("live")
+        let by_slot = matches!(i.look_op, Look::Slot | Look::Held);
+        let at = now + if by_slot { 2 } else { 3 };
+        let held = (i.look_op == Look::Held).then_some(i.look_slot);
+        self.due = Some(Due { at, packet, held });
     }
 
     fn clock(&mut self, pace: Pace) -> Result<(), Mismatch> {
@@ -354,7 +365,12 @@ impl Bench {
 
         assert_eq!(o.look_rsp_valid, self.due.is_some_and(|d| d.at <= now) && o.look_ready);
         if o.look_rsp_valid {
-            let due = self.due.take().expect("under way");
+            let mut due = self.due.take().expect("under way");
+            if let Some(slot) = due.held {
+                // As it is when the look acts.
+                let held = self.live.iter().find(|p| p.slot == slot && p.held());
+                due.packet = held.copied();
+            }
             assert_eq!(o.look_rsp_hit, due.packet.is_some(), "clock {now}");
             self.missed += u32::from(due.packet.is_none());
             if let Some(packet) = due.packet {
@@ -383,6 +399,7 @@ impl Bench {
         for p in self.live.iter_mut().filter(|p| i.hold_valid && p.slot == i.hold_slot) {
             p.gone = false;
             self.held += 1;
+            self.copied += u32::from(p.retired);
         }
         if self.i.gone_valid && self.i.gone_data {
             let slot = self.i.gone_slot;
@@ -397,7 +414,8 @@ impl Bench {
             self.take_look(now);
         }
         if self.i.final_valid && o.final_ready {
-            self.packet(self.i.final_qp, self.i.final_psn).complete = true;
+            let slot = self.i.final_slot;
+            self.live.iter_mut().find(|p| p.slot == slot).expect("live").complete = true;
             self.i.final_valid = false;
         }
         if self.i.toss_valid && o.toss_ready {
@@ -420,7 +438,7 @@ const PACES: [Pace; 5] = [
     Pace { take: 100, build: 100, gone: 100, retire: 90, complete: 10 },
 ];
 
-/// PKT-6, QP-6, SEG-5: no slot twice, none lost; both sizes, with a reset on the way.
+/// PKT-6, QP-6, SEG-5, CPL-2: no slot twice, none lost; both sizes, with a reset on the way.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("replay_store");
@@ -440,6 +458,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         assert!(bench.full > 10, "never full");
         assert!(bench.tossed > 20, "{} tossed", bench.tossed);
         assert!(bench.held > 100 && bench.missed > 20, "{} {}", bench.held, bench.missed);
+        assert!(bench.copied > 5, "{} copies of packets that are retired", bench.copied);
         assert!(wraps > 2, "the memory of free slots never came round");
 
         // All end; then every slot is there once, and not one more.

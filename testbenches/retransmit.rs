@@ -127,6 +127,7 @@ enum At {
     Lose(Cause),
     Expire(u8),
     Ask,
+    Copy,
 }
 
 /// A packet that is not there.
@@ -182,6 +183,8 @@ struct Seen {
     misses: u64,
     retired_waiting: u64,
     doubled: u64,
+    copied: u64,
+    copies_missed: u64,
 }
 
 struct Bench {
@@ -203,6 +206,10 @@ struct Bench {
     job: Option<Job>,
     /// The packet on offer.
     offer: Option<(u8, u16)>,
+    /// Last packets that are retired and wait for their message's end.
+    held: Vec<Packet>,
+    /// Copies that have gone: QP and PSN.
+    covers: VecDeque<(u8, Psn)>,
     /// The QP that is asked for was in error.
     dead: bool,
     /// Ends of serialisation: the timers that must start.
@@ -234,6 +241,8 @@ impl Bench {
             rings: BTreeMap::new(),
             job: None,
             offer: None,
+            held: Vec::new(),
+            covers: VecDeque::new(),
             dead: false,
             starting: VecDeque::new(),
             news: VecDeque::new(),
@@ -251,6 +260,8 @@ impl Bench {
     fn start(&mut self) {
         self.i = self.case.settings();
         self.packets.clear();
+        self.held.clear();
+        self.covers.clear();
         self.free = (0..self.sizes.slots as u16).collect();
         self.generations = vec![0; self.sizes.slots as usize];
         self.next = (0..self.case.qps as u8).map(|qp| (qp, Psn(0xff_fff0))).collect();
@@ -351,8 +362,15 @@ impl Bench {
                 self.i.exp_gen = p.generation ^ u8::from(stale);
             }
         }
+        self.end_held(going);
         if !self.i.ask_valid && self.offer.is_none() && !going && self.rng.percent(15) {
             self.i.ask_valid = true;
+            self.i.ask_copy = self.rng.percent(20);
+            self.i.copy_live = self.rng.percent(80);
+            self.i.copy_slot = self.rng.below(u64::from(self.sizes.slots)) as u16;
+            if !self.held.is_empty() && self.rng.percent(80) {
+                self.i.copy_slot = self.rng.pick(&self.held).slot;
+            }
             self.i.ask_qp = self.qp();
             let low = self.packets.iter().filter(|p| p.rec.qp == self.i.ask_qp).map(|p| p.rec.psn);
             let low = low.min_by_key(|psn| psn.ahead_of(Psn(0xff_fff0)));
@@ -380,6 +398,14 @@ impl Bench {
         self.i.end_take = self.rng.percent(70);
         self.i.now = self.i.now.wrapping_add(1) & END;
         self.i.ticks = self.i.now / 16;
+    }
+
+    /// A message ends now and then: its last packet's slot is free.
+    fn end_held(&mut self, going: bool) {
+        let busy = going || self.offer.is_some() || self.i.ask_valid || !self.again.is_empty();
+        if !busy && !self.held.is_empty() && self.rng.percent(5) {
+            self.free.push(self.held.remove(0).slot);
+        }
     }
 
     fn partners(&mut self, now: u64) {
@@ -432,6 +458,11 @@ impl Bench {
                 let qp = self.find(slot).rec.qp;
                 self.offer = Some((qp, slot));
             }
+            At::Copy => {
+                let of = self.held.iter().find(|p| p.slot == slot).map(|p| p.rec.qp);
+                let qp = of.filter(|qp| hit && !self.has_error(*qp));
+                self.offer = qp.map(|qp| (qp, slot));
+            }
             At::Expire(generation) => self.expire(slot, generation),
             At::Lose(cause) => self.lose(slot, hit, cause),
         }
@@ -442,7 +473,11 @@ impl Bench {
         let packet = hit.then(|| *self.find(slot));
         if let Some(p) = packet {
             self.packets.retain(|p| p.slot != slot);
-            self.free.push(slot);
+            if p.rec.last && p.place == Place::Wire && self.held.len() < 3 {
+                self.held.push(p);
+            } else {
+                self.free.push(slot);
+            }
             if p.place == Place::Wire {
                 self.cancels.push_back(slot);
             }
@@ -493,8 +528,10 @@ impl Bench {
 
     /// What the block asks of the store of packets.
     fn looks(&mut self, o: &Outputs, now: u64) {
-        let found = self.packets.iter().find(|p| match o.look_op {
-            Look::Slot => p.slot == o.look_slot,
+        let held = o.look_op == Look::Held;
+        let of = if held { &self.held } else { &self.packets };
+        let found = of.iter().find(|p| match o.look_op {
+            Look::Slot | Look::Held => p.slot == o.look_slot,
             Look::Psn | Look::Retire => (p.rec.qp, p.rec.psn) == (o.look_qp, o.look_psn),
         });
         let other = Packet { slot: o.look_slot, ..PACKET };
@@ -550,13 +587,18 @@ impl Bench {
             let slot = self.again.pop_front().expect("one goes again");
             // It may have been retired on its way.
             assert_eq!(o.again.slot, slot, "clock {now}: again");
-            if let Some(p) = self.packets.iter().find(|p| p.slot == slot) {
+            if let Some(p) = self.packets.iter().chain(&self.held).find(|p| p.slot == slot) {
                 assert_eq!(o.again, p.rec.segment(slot), "clock {now}: again");
             }
         }
     }
 
     fn answers(&mut self, o: &Outputs, now: u64) {
+        if o.queued_valid && o.queued_cause == Cause::Cover {
+            let got = (o.queued_qp, o.queued_psn);
+            assert_eq!(self.covers.pop_front(), Some(got), "clock {now}: a copy");
+        }
+        assert!(self.covers.is_empty(), "clock {now}: a copy is not told");
         if o.retire_rsp_valid {
             let Some(Job::Retire(packet)) = self.job.take() else { panic!("clock {now}: retired") };
             let flight = packet.is_some_and(|p| p.place != Place::Waits);
@@ -573,7 +615,17 @@ impl Bench {
             let Some(Job::Lose(queued, fatal)) = self.job.take() else { panic!("clock {now}") };
             assert_eq!((o.lose_rsp_queued, o.lose_rsp_fatal), (queued, fatal), "clock {now}");
         }
-        if o.offer_valid {
+        if o.offer_valid && self.i.ask_copy {
+            // CPL-2.
+            let held = self.offer.and_then(|(_, s)| self.held.iter().find(|p| p.slot == s));
+            assert_eq!(o.offer_hit, held.is_some(), "clock {now}: a copy on offer");
+            if let Some(held) = held {
+                assert_eq!((o.offer_len, o.offer_more), (held.rec.len, false));
+            } else {
+                self.seen.copies_missed += 1;
+            }
+            self.job = None;
+        } else if o.offer_valid {
             let qp = self.i.ask_qp;
             let mut waiting: Vec<Packet> = self.packets.clone();
             waiting.retain(|p| p.rec.qp == qp && p.place == Place::Waits);
@@ -593,8 +645,15 @@ impl Bench {
 
     /// The end of a turn: the packet goes back to egress, or stays.
     fn end_turn(&mut self) {
-        let (_, slot) = self.offer.take().expect("offered");
-        if self.i.end_take {
+        let (qp, slot) = self.offer.take().expect("offered");
+        if self.i.ask_copy {
+            if self.i.end_take {
+                let held = self.held.iter().find(|p| p.slot == slot).expect("held");
+                self.covers.push_back((qp, held.rec.psn));
+                self.again.push_back(slot);
+                self.seen.copied += 1;
+            }
+        } else if self.i.end_take {
             let p = self.find(slot);
             p.place = Place::Egress;
             p.sent += 1;
@@ -648,6 +707,7 @@ impl Bench {
             let job = match regs.job {
                 rtl_model::retransmit::Job::Retire => At::Retire,
                 rtl_model::retransmit::Job::Ask => At::Ask,
+                rtl_model::retransmit::Job::Copy => At::Copy,
                 rtl_model::retransmit::Job::Expire => At::Expire(u8::from(regs.r#gen)),
                 rtl_model::retransmit::Job::Lose => At::Lose(regs.cause),
             };
@@ -705,12 +765,13 @@ const CASES: [Case; 5] = [
     Case { timeout: 999, linear: 1, expo: 0, fixed: true, ready: 50, qps: 4 },
 ];
 
-/// RTX-1, RTX-2, TMR-1, TMR-2, TMR-3, TMR-4, NAK-2, LOS-1, CC-1, QP-6: both sizes, with a reset on
-/// the way.
+/// RTX-1, RTX-2, TMR-1, TMR-2, TMR-3, TMR-4, NAK-2, LOS-1, CC-1, CPL-2, QP-6: both sizes, with a
+/// reset on the way.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("retransmit");
     let (mut misses, mut fails, mut fatal) = (0, 0, 0);
+    let (mut copied, mut copies_missed) = (0, 0);
     for (seed, sizes) in [(1, Sizes::SMALL), (2, Sizes::DEFAULT), (3, Sizes::SMALL)] {
         for (n, case) in CASES.into_iter().enumerate() {
             let mut bench = Bench::new(case, sizes, seed * 10 + n as u64);
@@ -730,11 +791,13 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             assert!(met.iter().all(|n| *n > 2), "{case:?}: {seen:?}");
             assert!(seen.retired_waiting > 5, "{case:?}: {seen:?}");
             misses += seen.misses;
+            (copied, copies_missed) = (copied + seen.copied, copies_missed + seen.copies_missed);
             (fails, fatal) = (fails + seen.fails, fatal + seen.fatal);
         }
     }
     assert!(fails > 2 && fatal > 0, "budgets: {fails} {fatal}");
     assert!(misses > 20, "{misses} asks found nothing");
+    assert!(copied > 20 && copies_missed > 20, "copies: {copied} {copies_missed}");
     reached.check();
     Ok(())
 }

@@ -70,6 +70,8 @@ struct Posted {
     msn: u16,
     /// Bytes issued.
     sent: u64,
+    /// Of its first packet, once that is issued.
+    first: Psn,
 }
 
 /// A QP as the reference knows it; packets are counted from 0, not in PSNs.
@@ -98,6 +100,8 @@ struct Reference {
     joining: Option<u8>,
     /// It goes to the head.
     joins_front: bool,
+    /// The first PSN of the message last issued.
+    first: Psn,
 }
 
 impl Reference {
@@ -157,6 +161,9 @@ impl Reference {
         let psn = self.psn(self.qps[&qp].next);
         let ctx = self.qps.get_mut(&qp).expect("open");
         let msg = &mut ctx.queue[0];
+        if msg.sent == 0 {
+            msg.first = psn;
+        }
         let segment = Segment {
             qp,
             dest: ctx.dest,
@@ -174,6 +181,7 @@ impl Reference {
             last: msg.sent + len == msg.len,
         };
         msg.sent += len;
+        self.first = msg.first;
         if segment.last {
             ctx.queue.pop_front();
         }
@@ -286,7 +294,12 @@ struct Bench {
     passing: bool,
     few_tags: bool,
     expected: Option<Segment>,
-    ends: VecDeque<(u8, u16, Psn)>,
+    /// Messages issued: QP, entry, last PSN, first PSN, slot of the last packet.
+    ends: VecDeque<(u8, u16, Psn, Psn, u16)>,
+    /// The copy that is asked for: when it is there, whether, and its payload.
+    copy: Option<(u64, bool, u16)>,
+    /// The end of a copy must be told in this clock.
+    copy_ends: bool,
     segments: u64,
     seen: Seen,
 }
@@ -314,6 +327,9 @@ struct Seen {
     slotless: u64,
     rooms: u64,
     roomless: u64,
+    copies: u64,
+    copies_missed: u64,
+    copies_stopped: u64,
 }
 
 impl Bench {
@@ -351,6 +367,8 @@ impl Bench {
             few_tags: false,
             expected: None,
             ends: VecDeque::new(),
+            copy: None,
+            copy_ends: false,
             segments: 0,
             seen: Seen::default(),
         };
@@ -397,6 +415,7 @@ impl Bench {
         self.few_tags = false;
         self.expected = None;
         self.ends.clear();
+        (self.copy, self.copy_ends) = (None, false);
     }
 
     fn reset(&mut self) {
@@ -521,6 +540,33 @@ impl Bench {
         all.filter(|p| p.waits).copied().collect()
     }
 
+    /// CPL-2: a copy for an ACK now and then.
+    fn offer_copy(&mut self) {
+        self.i.copy_valid |= self.rng.percent(1);
+    }
+
+    /// CPL-2: the copy is there, or is not: it goes, or stops the pass.
+    fn copied(&mut self) -> Turn {
+        let (_, hit, len) = self.copy.take().expect("asked for");
+        let size = u32::from(len) + u32::from(WIRE);
+        let fits = self.i.egress_free >= size;
+        if hit {
+            self.expected_end = Some(fits);
+        }
+        self.copy_ends = !hit || fits;
+        if !hit {
+            self.seen.copies_missed += 1;
+        } else if fits {
+            self.expected_resv = Some(size as u16);
+            self.seen.copies += 1;
+        } else {
+            (self.armed, self.stopped) = (true, true);
+            self.seen.copies_stopped += 1;
+            return Turn::Stop;
+        }
+        Turn::None
+    }
+
     /// `retransmit` answers.
     fn offer_packet(&mut self, now: u64) {
         self.i.ask_ready = self.asking.is_none();
@@ -530,6 +576,11 @@ impl Bench {
             self.i.offer_hit = !waiting.is_empty();
             self.i.offer_len = waiting.first().map_or(0, |p| p.nominal as u16 - u16::from(NOMINAL));
             self.i.offer_more = waiting.len() > 1;
+        }
+        if let Some((due, hit, len)) = self.copy {
+            self.i.ask_ready = false;
+            self.i.offer_valid = due == now;
+            (self.i.offer_hit, self.i.offer_len) = (hit, len);
         }
     }
 
@@ -543,7 +594,12 @@ impl Bench {
                 self.seen.misses += 1;
             }
         }
-        if o.ask_valid && self.i.ask_ready {
+        if o.ask_valid && self.i.ask_ready && o.ask_copy {
+            assert!(self.i.copy_valid, "clock {now}: no copy is wanted");
+            let due = now + 1 + self.rng.below(12) * u64::from(!all);
+            let len = self.rng.pick(&[0, 1, self.case.mss]);
+            self.copy = Some((due, self.rng.percent(75), len));
+        } else if o.ask_valid && self.i.ask_ready {
             let head = *self.reference.list.front().expect("a turn");
             let turns = self.reference.turns(head);
             let at = turns.iter().position(|qp| *qp == o.ask_qp).expect("a QP with work");
@@ -687,6 +743,7 @@ impl Bench {
         self.drive(all);
         let now = self.dut.pair.clocks();
         let (state, starved) = (self.dut.pair.regs().state, self.dut.pair.regs().starved.clone());
+        let copies = self.dut.pair.regs().copies;
         let o = self.dut.clock(&mut self.i)?;
         assert_eq!(o.passing, self.passing, "clock {now}: passing");
         let mut begins = self.i.ring || self.half_due.contains(&now);
@@ -717,9 +774,11 @@ impl Bench {
             }
         }
         if o.sent_valid && self.i.sent_ready {
-            assert_eq!(self.ends.pop_front(), Some((o.sent_qp, o.sent_msg, o.sent_psn)));
+            let got = (o.sent_qp, o.sent_msg, o.sent_psn, o.sent_first, o.sent_slot);
+            assert_eq!(self.ends.pop_front(), Some(got));
         }
         self.answer_room(&o, now);
+        assert_eq!(o.copy_done, std::mem::take(&mut self.copy_ends), "clock {now}: a copy ends");
         self.asked_for(&o, now, all);
         self.stalls(&o);
         let regs = self.dut.pair.regs();
@@ -743,7 +802,14 @@ impl Bench {
             self.answer = Some((now + 2 + self.rng.below(3) * u64::from(!all), ok));
             self.asked = Some(o);
         }
-        let ends = self.i.try_rsp_valid.then(|| self.answered(&o, now));
+        let mut ends = self.i.try_rsp_valid.then(|| self.answered(&o, now));
+        if self.copy.is_some() && self.i.offer_valid {
+            ends = Some(self.copied());
+        }
+        let regs = self.dut.pair.regs();
+        begins |= regs.copies && !copies;
+        let turn = state == State::Idle && regs.state == State::Pick;
+        assert!(!(turn && copies), "clock {now}: a copy goes before every group");
 
         if o.post_ready {
             self.take_post(now);
@@ -780,6 +846,8 @@ impl Bench {
             && !self.i.post_valid
             && !self.i.wait_valid
             && !self.i.room_valid
+            && !copies
+            && !self.dut.pair.regs().copies
             && self.reference.list.is_empty();
         if quiet || ends == Some(Turn::Stop) {
             self.passing = false;
@@ -801,6 +869,9 @@ impl Bench {
         }
         if o.room_ready {
             self.i.room_valid = false;
+        }
+        if o.copy_done {
+            self.i.copy_valid = false;
         }
         Ok(())
     }
@@ -888,7 +959,8 @@ impl Bench {
         let ctx = &self.reference.qps[&qp];
         self.seen.psn_shut += u64::from(!ctx.queue.is_empty() && !self.reference.ready(ctx));
         if segment.last {
-            self.ends.push_back((segment.qp, segment.msg, segment.psn));
+            let first = self.reference.first;
+            self.ends.push_back((segment.qp, segment.msg, segment.psn, first, segment.slot));
         }
         let ends = segment.last.then_some(segment.msg);
         let nominal = u64::from(asked.try_bytes);
@@ -915,6 +987,7 @@ impl Bench {
             len: u64::from(i.post_len),
             msn: i.post_msn,
             sent: 0,
+            first: Psn(0),
         });
         self.reference.changed(i.post_group);
         self.rings.push(now + 1 + self.rng.below(15));
@@ -939,6 +1012,7 @@ impl Bench {
             self.offer_drop();
             self.offer_wait();
             self.offer_room();
+            self.offer_copy();
             self.clock(false)?;
         }
         Ok(())
@@ -956,7 +1030,8 @@ impl Bench {
                     || self.i.ack_valid
                     || self.i.drop_valid
                     || self.i.wait_valid
-                    || self.i.room_valid)
+                    || self.i.room_valid
+                    || self.i.copy_valid)
                 && !(self.dut.pair.regs().passing);
             if idle && clock > 50 {
                 assert_eq!(self.dut.pair.regs().count, 0);
@@ -1055,8 +1130,8 @@ fn stops_and_stalls_end_differently() -> Result<(), Mismatch> {
     rows("tx_scheduler/stops_and_stalls.txt")
 }
 
-/// SEG-1, SEG-2, SEG-3, SEG-4, SEG-5, SCH-1, SCH-2, SCH-3, SCH-4, SCH-5, RTX-1, QP-3, QP-6: groups
-/// or none, back-pressure from none to heavy, both sizes.
+/// SEG-1, SEG-2, SEG-3, SEG-4, SEG-5, SCH-1, SCH-2, SCH-3, SCH-4, SCH-5, RTX-1, CPL-2, QP-3, QP-6:
+/// groups or none, back-pressure from none to heavy, both sizes.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     for (seed, ready) in [(1, 75), (2, 25), (3, 100)] {
@@ -1067,6 +1142,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
         let seen =
             play(Case { losses: 10, initial: 0xff_fff0, ..case }, Sizes::SMALL, seed, 4_000)?;
         assert!(seen.resent > 20 && seen.misses > 0, "{seen:?}");
+        assert!(seen.copies > 10 && seen.copies_missed > 2, "{seen:?}");
     }
     Ok(())
 }
@@ -1086,7 +1162,7 @@ fn segments_at_the_borders_of_the_mss() -> Result<(), Mismatch> {
 fn psn_windows_shut_and_open() -> Result<(), Mismatch> {
     for (seed, range) in [(21, 1), (22, 2), (23, 5)] {
         let case = Case { range, mss: 64, initial: 0xff_fffd, posts: 40, ..Case::PLAIN };
-        let seen = play(Case { pace: 30, ..case }, Sizes::SMALL, seed, 4_000)?;
+        let seen = play(Case { pace: 30, ..case }, Sizes::SMALL, seed, 7_000)?;
         assert!(seen.psn_shut > 20 && seen.wraps > 0, "range {range}: {seen:?}");
     }
     Ok(())
@@ -1110,17 +1186,20 @@ fn congestion_windows_shut_and_open() -> Result<(), Mismatch> {
 /// SEG-4: pools that packets fill exactly; a pool of one packet; half events.
 #[test]
 fn the_pool_stops_the_pass() -> Result<(), Mismatch> {
-    let (mut bells, mut again_stopped) = (0, 0);
+    let (mut bells, mut again_stopped, mut copies_stopped) = (0, 0, 0);
     for (seed, pool) in [(41, 4174), (42, 3 * 4174), (43, 3 * 4174 + 1), (44, 8 * 4174 - 1)] {
         let case = Case { pool, posts: 30, pace: 3, ready: 90, ..Case::PLAIN };
         let seen = play(case, Sizes::SMALL, seed, 5_000)?;
         assert!(seen.stops > 10 && seen.bells > 0, "pool {pool}: {seen:?}");
         bells += seen.bells;
         let case = Case { losses: 10, ..case };
-        again_stopped += play(case, Sizes::SMALL, seed, 3_000)?.resends_stopped;
+        let lossy = play(case, Sizes::SMALL, seed, 3_000)?;
+        again_stopped += lossy.resends_stopped;
+        copies_stopped += lossy.copies_stopped;
         assert!(seen.exact_fit > 0 || pool % 4174 != 0, "pool {pool}: {seen:?}");
     }
     assert!(bells > 20 && again_stopped > 0, "{bells} {again_stopped}");
+    assert!(copies_stopped > 3, "{copies_stopped} copies stopped the pass");
     // PTH-2: probes take of the same pool, to its last byte.
     let (mut rooms, mut roomless) = (0, 0);
     for (seed, pool) in [(45, 4174), (46, 3 * 4174 + 73), (47, 9_000)] {

@@ -354,7 +354,7 @@ impl Node {
 
     /// A timer runs.
     fn times(&self) -> bool {
-        self.nic.b.timer_wheel.running > 0
+        self.nic.b.timer_wheel.running > 0 || self.nic.b.ask_wheel.running > 0
     }
 
     /// Nothing moves at this NIC or its host.

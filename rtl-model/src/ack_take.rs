@@ -30,6 +30,9 @@
 //! forgotten. Those up to the old cumulative PSN, which `cover` carries, still have slots that are
 //! released.
 //!
+//! CPL-2: a check, taken between two frames, is clear if all of a message up to its last packet was
+//! given and is retired. A PSN at or below the cumulative one is; the record knows of the others.
+//!
 //! Choices: every SACK, ACK and NACK that is not ignored starts a pass through `ack`, moved or not
 //! (SEG-4). SACKs and NACKs teach the receiver's number. A NACK with another code changes nothing
 //! else and is counted in `other`; so are probes and whatever else comes here, released at once.
@@ -72,6 +75,8 @@ pub enum State {
     Cover = 10,
     /// Takes a QP to empty.
     Purge = 11,
+    /// Takes a message to look at.
+    Check = 12,
 }
 
 /// Where the next packet to retire comes from.
@@ -110,6 +115,14 @@ pub struct Inputs {
     pub purge_valid: bool,
     /// Its slot.
     pub purge_qp: u8,
+    /// From `ack_ask`: is a message retired?
+    pub check_valid: bool,
+    /// Its QP.
+    pub check_qp: u8,
+    /// From this packet …
+    pub check_first: Psn,
+    /// … to this one.
+    pub check_last: Psn,
     /// From `packet_build`: a packet is being built for the first time.
     pub building_valid: bool,
     /// Its QP.
@@ -207,6 +220,12 @@ pub struct Outputs {
     pub spent_valid: bool,
     /// The QP.
     pub spent_qp: u8,
+    /// To `ack_ask`.
+    pub check_ready: bool,
+    /// Event, to `ack_ask`: the answer.
+    pub check_rsp_valid: bool,
+    /// It is.
+    pub check_rsp_clear: bool,
     /// To the queue of packets built.
     pub built_ready: bool,
     /// To `sack_bitmap`.
@@ -315,13 +334,15 @@ pub struct Regs {
     pub state: State,
     /// A QP is emptied, there is no frame.
     pub purge: bool,
+    /// A message is looked at, there is none either.
+    pub check: bool,
     /// The frame's kind.
     pub kind: Kind,
     /// The frame's peer.
     pub dest_ip: u32,
     /// The frame's QP number.
     pub qpn: Qpn,
-    /// The frame's PSN; in a purge the cumulative one before it.
+    /// The frame's PSN; in a purge the cumulative one before it; in a check the message's last.
     pub psn: Psn,
     /// The receiver's number.
     pub remote: Qpn,
@@ -367,7 +388,7 @@ pub struct Regs {
     pub from: Psn,
     /// Where the range ends.
     pub limit: Psn,
-    /// PSN of bit 0.
+    /// PSN of bit 0; in a check the message's first.
     pub block: Psn,
     /// Gaps are looked for.
     pub gap: bool,
@@ -429,6 +450,10 @@ pub struct Regs {
     pub purge_done: bool,
     /// Event.
     pub spent_valid: bool,
+    /// Event.
+    pub check_rsp_valid: bool,
+    /// All of it is retired.
+    pub check_rsp_clear: bool,
 }
 
 impl Block for Regs {
@@ -446,6 +471,9 @@ impl Block for Regs {
             purge_done: self.purge_done,
             spent_valid: self.spent_valid,
             spent_qp: self.qp,
+            check_ready: self.state == State::Check,
+            check_rsp_valid: self.check_rsp_valid,
+            check_rsp_clear: self.check_rsp_clear,
             built_ready: self.map_free() && !self.wipe,
             map_valid: self.map_valid,
             map_op: self.map_op,
@@ -456,7 +484,7 @@ impl Block for Regs {
             find_valid: self.state == State::Find,
             find_qpn: self.qpn,
             find_dest_ip: self.dest_ip,
-            find_bare: self.purge,
+            find_bare: self.purge || self.check,
             upd_valid: self.state == State::Update,
             upd_qp: self.qp,
             upd_cum: self.cum,
@@ -505,12 +533,21 @@ impl Block for Regs {
         self.spent_valid = false;
         self.skip_valid = false;
         self.probed_valid = false;
+        self.check_rsp_valid = false;
         let answered = i.map_rsp_valid && self.map_wait && self.map_own;
         let asks = self.asks();
         self.map(i, asks);
         match self.state {
             State::Idle if i.in_valid => self.take(i),
             State::Idle if i.purge_valid => self.state = State::Purge,
+            State::Idle if i.check_valid => self.state = State::Check,
+            State::Check => {
+                self.check = true;
+                self.kind = Kind::Ack;
+                self.qpn = Qpn(u32::from(i.check_qp));
+                (self.block, self.psn) = (i.check_first, i.check_last);
+                self.state = State::Find;
+            }
             State::Purge => {
                 self.purge = true;
                 self.kind = Kind::Ack;
@@ -524,6 +561,7 @@ impl Block for Regs {
                 self.hunt(i, answered);
                 self.retire(i, before);
             }
+            State::Gap if answered && self.check => self.checked(!i.map_rsp_hit),
             State::Gap if answered => {
                 self.lose_psn = if self.kind == Kind::Nack { self.psn } else { i.map_rsp_psn };
                 self.state = if i.map_rsp_hit { State::Lose } else { State::Update };
@@ -550,8 +588,10 @@ impl Block for Regs {
             || self.purge_done
             || self.spent_valid
             || self.skip_valid
+            || self.check_rsp_valid
             || self.probed_valid;
-        let asked = i.in_valid || i.purge_valid || i.built_valid || i.created_valid;
+        let asked =
+            i.in_valid || i.purge_valid || i.check_valid || i.built_valid || i.created_valid;
         // A request's owner is forgotten once the record is free.
         let record = !self.map_free() || self.wipe || self.map_own;
         self.state == State::Idle && !events && !asked && !record
@@ -655,13 +695,39 @@ impl Regs {
         }
     }
 
-    /// Gives the frame's charge back; between two frames a purge may come.
+    /// Gives the frame's charge back; between two frames a purge or a check may come.
     fn finish(&mut self, i: &Inputs) {
-        let next = i.purge_valid && !self.purge;
-        self.state = if next { State::Purge } else { State::Idle };
+        self.state = match () {
+            () if i.purge_valid && !self.purge => State::Purge,
+            () if i.check_valid => State::Check,
+            () => State::Idle,
+        };
         self.relc_valid = !self.purge;
         self.purge_done = self.purge;
         self.purge = false;
+    }
+
+    /// CPL-2: a message has been looked at.
+    fn checked(&mut self, clear: bool) {
+        self.check = false;
+        self.check_rsp_valid = true;
+        self.check_rsp_clear = clear;
+        self.state = State::Idle;
+    }
+
+    /// CPL-2: what is left of the message to look at in the record.
+    fn look_at(&mut self, i: &Inputs, message: (Psn, Psn), wrong: bool) {
+        let (first, last) = message;
+        let next = i.find_rsp_cum.plus(1);
+        self.from = if first.ahead_of(next) < 0 { next } else { first };
+        self.gap_end = last.plus(1);
+        let acked = last.ahead_of(i.find_rsp_cum) <= 0;
+        if acked || wrong {
+            self.checked(acked);
+        } else {
+            self.check_rsp_clear = false;
+            self.state = State::Gap;
+        }
     }
 
     /// SACK-5: the frame names a PSN that is not given.
@@ -679,6 +745,7 @@ impl Regs {
         let beyond = self.psn.ahead_of(i.find_rsp_cum) > 0;
         let given = given(i);
         let wrong = self.wrong(given, lists, top);
+        let message = (self.block, self.psn);
         self.qp = i.find_rsp_qp;
         self.group = i.find_rsp_group;
         self.dest = i.find_rsp_dest;
@@ -708,6 +775,8 @@ impl Regs {
             self.moved = self.cum != i.find_rsp_cum;
             self.recovers = false;
             self.state = State::Retire;
+        } else if self.check {
+            self.look_at(i, message, wrong);
         } else if !i.find_rsp_ok || wrong {
             self.drop_valid = true;
             self.drop_reason = if i.find_rsp_ok { Drop::Psn } else { Drop::Qp };

@@ -16,7 +16,7 @@
 //! messages, of one not sent, of a QP with none; the last entry of the ring; the message table
 //! full.
 //!
-//! Memories without defined contents at start: cmsg (MSGS words of 177 bits), cqp (QPS of 31), fl
+//! Memories without defined contents at start: cmsg (MSGS words of 187 bits), cqp (QPS of 31), fl
 //! (MSGS of 10; free entries). Their ports are combinational from the requests and from rdata. A
 //! QP's cqp word is defined by the first post after its open. Entries never used come first. A
 //! post must be offered before its `sent` is; its last PSN is sent before a cover passes it.
@@ -41,6 +41,9 @@ pub struct Message {
     pub msn: u16,
     /// Of its last packet, once sent.
     pub last_psn: Psn,
+    /// Of its last packet, once sent.
+    #[bits(10)]
+    pub last_slot: u16,
     /// The fetch of its last segment has been issued.
     pub sent: bool,
     /// The next message of the same QP.
@@ -96,6 +99,8 @@ pub struct Inputs {
     pub sent_qp: u8,
     #[bits(10)]
     pub sent_msg: u16,
+    #[bits(10)]
+    pub sent_slot: u16,
     pub sent_psn: Psn,
     /// From `ack_take`.
     pub cover_valid: bool,
@@ -148,11 +153,15 @@ pub struct Outputs {
     pub msg: u16,
     /// To `replay_store`: this packet may leave its slot.
     pub final_valid: bool,
-    pub final_qp: u8,
-    pub final_psn: Psn,
+    #[bits(10)]
+    pub final_slot: u16,
     /// To `qp_table`: a message has completed.
     pub done_valid: bool,
     pub done_qp: u8,
+    /// To `ack_ask`: a message is complete or forgotten.
+    pub left_valid: bool,
+    #[bits(10)]
+    pub left_msg: u16,
     /// To `tlp_engine`.
     pub cqe_valid: bool,
     pub cqe_addr: u64,
@@ -217,12 +226,18 @@ pub struct Regs {
     pub produced: u32,
     /// `final` waits for `replay_store`.
     pub final_valid: bool,
-    /// The QP whose message completed last.
-    pub final_qp: u8,
-    /// That message's last PSN.
-    pub final_psn: Psn,
+    /// The slot of that message's last packet.
+    #[bits(10)]
+    pub final_slot: u16,
     /// `done` waits for `qp_table`.
     pub done_valid: bool,
+    /// The QP whose message completed last.
+    pub done_qp: u8,
+    /// A message has left.
+    pub left_valid: bool,
+    /// Its entry.
+    #[bits(10)]
+    pub left_msg: u16,
     /// `msg` is a free entry.
     pub msg_valid: bool,
     /// A free entry.
@@ -282,9 +297,11 @@ impl Block for Regs {
             log: false,
             produced: 0,
             final_valid: false,
-            final_qp: 0,
-            final_psn: Psn(0),
+            final_slot: 0,
             done_valid: false,
+            done_qp: 0,
+            left_valid: false,
+            left_msg: 0,
             msg_valid: false,
             msg: 0,
             fetch: false,
@@ -303,10 +320,11 @@ impl Block for Regs {
             msg_valid: self.msg_valid,
             msg: self.msg,
             final_valid: self.final_valid,
-            final_qp: self.final_qp,
-            final_psn: self.final_psn,
+            final_slot: self.final_slot,
             done_valid: self.done_valid,
-            done_qp: self.final_qp,
+            done_qp: self.done_qp,
+            left_valid: self.left_valid,
+            left_msg: self.left_msg,
             cqe_valid: self.cqe_valid,
             cqe_addr: self.cqe_addr,
             cqe_data: self.cqe,
@@ -357,8 +375,9 @@ impl Block for Regs {
                 write_message(o, list.tail, Message { next: i.post_done_msg, ..i.cmsg_rdata });
             }
             State::Sent => {
-                let (last_psn, sent) = (i.sent_psn, true);
-                write_message(o, i.sent_msg, Message { last_psn, sent, ..i.cmsg_rdata });
+                let (last_psn, last_slot, sent) = (i.sent_psn, i.sent_slot, true);
+                let message = Message { last_psn, last_slot, sent, ..i.cmsg_rdata };
+                write_message(o, i.sent_msg, message);
             }
             State::Cover => {
                 o.cover_ready = list.count == 0;
@@ -385,6 +404,7 @@ impl Block for Regs {
         self.cqe_valid &= !i.cqe_ready;
         self.final_valid &= !i.final_ready;
         self.done_valid &= !i.done_ready;
+        self.left_valid = o.fl_we;
         self.keep_entry(i, o);
         self.state = match self.state {
             State::Idle => match want {
@@ -432,8 +452,9 @@ impl Block for Regs {
                 }
                 self.final_valid = covered(i);
                 self.done_valid = !i.cover_forget;
-                self.final_qp = i.cover_qp;
-                self.final_psn = i.cmsg_rdata.last_psn;
+                self.final_slot = i.cmsg_rdata.last_slot;
+                self.done_qp = i.cover_qp;
+                self.left_msg = i.cqp_rdata.head;
                 State::Idle
             }
             State::Cover | State::Head if !o.cover_ready => State::Head,
@@ -443,7 +464,8 @@ impl Block for Regs {
 
     fn idle(&self, i: &Inputs) -> bool {
         let asked = i.post_done_valid | i.sent_valid | i.cover_valid | i.comp_valid | i.err_valid;
-        let tells = self.cqe_valid | self.log | self.final_valid | self.done_valid;
+        let tells =
+            self.cqe_valid | self.log | self.final_valid | self.done_valid | self.left_valid;
         let at_hand = self.msg_valid && !i.msg_ready;
         let none_left = !self.msg_valid && !self.fetch && self.drained() && self.fl_count == 0;
         self.state == State::Idle && !asked && !tells && (at_hand || none_left)

@@ -5,6 +5,7 @@
 
 extern crate self as rtl_model;
 
+pub mod ack_ask;
 pub mod ack_build;
 pub mod ack_hold;
 pub mod ack_take;

@@ -10,7 +10,7 @@ mod lists;
 mod wires;
 
 use derive::Image;
-use lists::{always, blocks, fifo, memories, never};
+use lists::{always, blocks, fifo, memories, messages, never};
 use serde::{Deserialize, Serialize};
 
 use wires::from;
@@ -25,10 +25,10 @@ use crate::sizes::Sizes;
 use crate::stream_fifo::{self, StreamFifo};
 use crate::types::{Beat, Delivery, Frame, PageWrite, Parsed, Reply, Segment, TlpBeat, Word};
 use crate::{
-    ack_build, ack_hold, ack_take, completion, csr, doorbell, egress_arbiter, ingress_pool,
-    packet_build, packet_parse, path_probe, path_select, pause_hold, pause_send, payload_fetch,
-    payload_write, pcie_room, port_rx, port_tx, qp_drain, qp_table, replay_store, retransmit,
-    rx_track, sack_bitmap, timer_wheel, tlp_engine, tlp_parse, tx_scheduler, window,
+    ack_ask, ack_build, ack_hold, ack_take, completion, csr, doorbell, egress_arbiter,
+    ingress_pool, packet_build, packet_parse, path_probe, path_select, pause_hold, pause_send,
+    payload_fetch, payload_write, pcie_room, port_rx, port_tx, qp_drain, qp_table, replay_store,
+    retransmit, rx_track, sack_bitmap, timer_wheel, tlp_engine, tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.

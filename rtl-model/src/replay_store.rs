@@ -9,7 +9,8 @@
 //! first, 0 upward, then in the order in which they were freed.
 //!
 //! A look finds the packet of a PSN or of a slot; a hit was built and is not retired. One of them
-//! retires it. Between the turn of a copy, `hold`, and its `gone` the slot counts as in egress. The
+//! retires it. CPL-2: another hits what is retired, waits for `final`, and has no copy in egress.
+//! Between the turn of a copy, `hold`, and its `gone` the slot counts as in egress. The
 //! end of serialisation of a packet that is not retired goes on to `retransmit` as `sent`.
 //!
 //! Latency: a record is kept in the clock in which `build` is taken (always); a look taken in
@@ -24,8 +25,9 @@
 //! Borders: the last slot of all taken; acknowledged in egress and the other way round; a last
 //! packet's `final` before and after `gone`; PSNs modulo PSNS; both ends of the memory of free
 //! ones. A PSN is built before it is retired or final, once each; a slot is gone once after its
-//! build or hold, and is not looked for in the clock of its build. Memory ports are combinational: writes of `map` and `rec` from `build`, reads of `map`
-//! from requests, of `rec` from `map_rdata`; those of `fl` come from registers.
+//! build or hold, and is not looked for in the clock of its build. Memory ports are combinational:
+//! writes of `map` and `rec` from `build`, reads of `map` from requests, of `rec` from `map_rdata`;
+//! those of `fl` come from registers.
 
 use derive::{Image, ImageEnum, Packed};
 use serde::{Deserialize, Serialize};
@@ -138,6 +140,15 @@ pub enum Look {
     Slot = 1,
     /// The packet of a PSN, which is retired.
     Retire = 2,
+    /// That of a slot, retired, which waits for its message's end alone.
+    Held = 3,
+}
+
+impl Look {
+    /// It names a slot, not a PSN.
+    fn by_slot(self) -> bool {
+        matches!(self, Self::Slot | Self::Held)
+    }
 }
 
 /// Input ports.
@@ -177,9 +188,8 @@ pub struct Inputs {
     /// From `completion`: a message is complete.
     pub final_valid: bool,
     /// From `completion`.
-    pub final_qp: u8,
-    /// From `completion`: of its last packet.
-    pub final_psn: Psn,
+    #[bits(10)]
+    pub final_slot: u16,
     /// From `qp_drain`: a segment came to nothing.
     pub toss_valid: bool,
     /// From `qp_drain`: its slot.
@@ -458,7 +468,7 @@ impl Block for Regs {
             o.path_wdata = Path { port: i.made_port };
         }
         let slot = match self.state {
-            State::Idle if i.look_valid && i.look_op == Look::Slot => Some(i.look_slot),
+            State::Idle if i.look_valid && i.look_op.by_slot() => Some(i.look_slot),
             // A word never written may say anything.
             State::Find => Some(self.index(i.map_rdata.slot) as u16),
             _ => None,
@@ -466,11 +476,9 @@ impl Block for Regs {
         if let Some(slot) = slot {
             (o.rec_re, o.rec_raddr) = (true, u32::from(slot));
             (o.path_re, o.path_raddr) = (true, u32::from(slot));
-        } else if idle && (i.look_valid || i.final_valid) {
-            let (qp, psn) =
-                if i.look_valid { (i.look_qp, i.look_psn) } else { (i.final_qp, i.final_psn) };
+        } else if idle && i.look_valid {
             o.map_re = true;
-            o.map_raddr = self.place(qp, psn);
+            o.map_raddr = self.place(i.look_qp, i.look_psn);
         }
     }
 
@@ -488,24 +496,26 @@ impl Block for Regs {
         }
         match self.state {
             State::Idle if i.look_valid => {
-                let by_slot = i.look_op == Look::Slot;
-                self.state = if by_slot { State::Answer } else { State::Find };
+                self.state = if i.look_op.by_slot() { State::Answer } else { State::Find };
                 self.found = i.look_slot;
                 self.op = i.look_op;
                 self.qp = i.look_qp;
                 self.psn = i.look_psn;
                 self.discards = i.look_discard;
             }
-            State::Idle if i.final_valid => self.state = State::Final,
+            State::Idle if i.final_valid => {
+                self.found = i.final_slot;
+                self.state = State::Final;
+            }
             State::Find => {
                 self.found = self.index(i.map_rdata.slot) as u16;
                 self.state = State::Answer;
             }
             State::Answer if !gone => self.answer(i),
             State::Final if !gone => {
-                let slot = self.index(i.map_rdata.slot);
+                let slot = self.index(self.found);
                 self.hold_last.set(slot, false);
-                self.free_if_done(i.map_rdata.slot);
+                self.free_if_done(self.found);
                 self.state = State::Idle;
             }
             _ => {}
@@ -569,8 +579,12 @@ impl Regs {
     fn answer(&mut self, i: &Inputs) {
         let rec = i.rec_rdata;
         let at = self.index(self.found);
-        let same = self.op == Look::Slot || (rec.qp, rec.psn) == (self.qp, self.psn);
-        let hit = same && self.live[at];
+        let same = self.op.by_slot() || (rec.qp, rec.psn) == (self.qp, self.psn);
+        let hit = same
+            && match self.op {
+                Look::Held => !self.live[at] && self.hold_last[at] && !self.egress[at],
+                _ => self.live[at],
+            };
         self.rsp_valid = true;
         self.rsp_hit = hit;
         self.rsp_slot = self.found;

@@ -25,6 +25,10 @@
 //! CC-1: a timeout, a gap and the two TRIMMED codes shrink the window. QP-6: a QP in error queues
 //! nothing and sends nothing; what it has is retired by its drain.
 //!
+//! CPL-2: an ask for a copy looks for the packet that `ack_ask` names, which is retired and waits
+//! for its message's end; no timer, no flight, no count of its life knows of the copy. It is
+//! answered 8 clocks after it is taken, or in the next one where `ack_ask` wants none any more.
+//!
 //! Borders: k at and above Linear; the last timeout and NACK of the budget; an expiry of a slot's
 //! last life, told by its generation; the last packet that waits; QPs and slots at both ends.
 //!
@@ -64,6 +68,8 @@ pub enum Cause {
     Range = 3,
     /// Its timer.
     Timeout = 4,
+    /// No cumulative ACK has covered its message (CPL-2).
+    Cover = 5,
 }
 
 /// A word of the memory `tim`: a packet's timers and what has been counted of it.
@@ -178,10 +184,17 @@ pub struct Inputs {
     pub ask_qp: u8,
     /// From `tx_scheduler`: the first PSN that is not acknowledged.
     pub ask_from: Psn,
+    /// From `tx_scheduler`: what `ack_ask` wants, not what waits.
+    pub ask_copy: bool,
     /// From `tx_scheduler`: the turn ends.
     pub end_valid: bool,
     /// From `tx_scheduler`: with the packet.
     pub end_take: bool,
+    /// From `ack_ask`: a message's last packet is wanted again.
+    pub copy_live: bool,
+    /// From `ack_ask`.
+    #[bits(10)]
+    pub copy_slot: u16,
     /// From `packet_build`.
     pub again_ready: bool,
     /// From `qp_drain`.
@@ -314,7 +327,7 @@ pub struct Outputs {
     pub fail_valid: bool,
     /// To `qp_drain`.
     pub fail_qp: u8,
-    /// To the log: a packet was queued.
+    /// To the log: a packet was queued, or a copy of it.
     pub queued_valid: bool,
     /// To the log.
     pub queued_qp: u8,
@@ -371,7 +384,7 @@ pub enum State {
 
 /// What it is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ImageEnum, Serialize, Deserialize)]
-#[bits(2)]
+#[bits(3)]
 pub enum Job {
     /// A packet is acknowledged or discarded.
     #[default]
@@ -382,6 +395,8 @@ pub enum Job {
     Expire = 2,
     /// A turn.
     Ask = 3,
+    /// The turn of a copy for an ACK.
+    Copy = 4,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -757,7 +772,7 @@ impl Regs {
         let may = match self.job {
             Job::Expire => true,
             Job::Lose => !self.spent(i),
-            Job::Retire | Job::Ask => false,
+            Job::Retire | Job::Ask | Job::Copy => false,
         };
         self.state == State::Act && may && self.hits(i)
     }
@@ -765,7 +780,7 @@ impl Regs {
     /// The timer word that the packet in work gets in this clock.
     fn next_timer(&self, i: &Inputs) -> Option<Timer> {
         let mut timer = self.timer(i);
-        if self.state == State::Offer && i.end_valid && i.end_take {
+        if self.state == State::Offer && self.job == Job::Ask && i.end_valid && i.end_take {
             timer.sent = timer.sent.saturating_add(1);
         } else if !self.queues(i) {
             return None;
@@ -824,6 +839,15 @@ impl Regs {
             self.slot = i.exp_slot;
             self.r#gen = i.exp_gen & 1 == 1;
             self.cause = Cause::Timeout;
+        } else if i.ask_valid && o.ask_ready && i.ask_copy {
+            self.start(Job::Copy, Look::Held, self.qp, self.psn);
+            self.slot = i.copy_slot;
+            self.cause = Cause::Cover;
+            if !i.copy_live {
+                self.offer_valid = true;
+                self.offer_hit = false;
+                self.state = State::Idle;
+            }
         } else if i.ask_valid && o.ask_ready {
             self.job = Job::Ask;
             self.qp = i.ask_qp;
@@ -863,6 +887,12 @@ impl Regs {
                 self.offer_hit = true;
                 self.offer_more = self.waiting[self.place(self.rec.qp)] != 1;
                 self.state = State::Offer;
+            }
+            Job::Copy => {
+                self.offer_valid = true;
+                self.offer_hit = self.hit && !has_error(i, self.rec.qp);
+                self.offer_more = false;
+                self.state = if self.offer_hit { State::Offer } else { State::Idle };
             }
             Job::Lose | Job::Expire => {
                 self.lose_rsp_valid = self.job == Job::Lose;
@@ -929,12 +959,16 @@ impl Regs {
     fn end_turn(&mut self, i: &Inputs) {
         self.state = State::Idle;
         if i.end_take {
-            let at = self.index(self.slot);
-            self.fresh.set(at, false);
             self.hold_valid = true;
             self.again_valid = true;
             self.again = self.rec.segment(self.slot);
-            self.unqueue();
+            if self.job == Job::Copy {
+                self.queued_valid = true;
+            } else {
+                let at = self.index(self.slot);
+                self.fresh.set(at, false);
+                self.unqueue();
+            }
         }
     }
 

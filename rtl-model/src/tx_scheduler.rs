@@ -1,10 +1,10 @@
 //! Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //!
-//! Twin of `hdl/tx_scheduler.sv`. One thing at a time, in this order (section 16): an ack, a drop, a
-//! packet that waits, room for a probe, a post, a starved group that rejoins, a turn. A turn takes 7 clocks: `seg` is
-//! valid 7 clocks after it began, in the clock in which the next one may begin; 2 more for each QP passed over for tags,
-//! more while `window` serves others. An ack takes 2 clocks and a post 3, each 3 more where its
-//! group may join the list.
+//! Twin of `hdl/tx_scheduler.sv`. One thing at a time, in this order (section 16): an ack, a drop,
+//! a packet that waits, room for a probe, a copy that is new, a post, a starved group that rejoins, a turn. A turn
+//! takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in which the next one may
+//! begin; 2 more for each QP passed over for tags, more while `window` serves others. An ack takes
+//! 2 clocks and a post 3, each 3 more where its group may join the list.
 //!
 //! SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its
 //! PSN window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at
@@ -24,6 +24,9 @@
 //! PSN room, and ends there with `end`, taken or not. Nothing to offer is no turn: the QP's bit
 //! goes. SCH-4, SCH-5: a group in which such a QP is left goes to the head, joining too. SEG-5:
 //! without a slot the QPs with data are passed over only where another has a packet that waits.
+//!
+//! CPL-2: a copy that `ack_ask` wants begins a pass and goes before every group, in a turn that asks
+//! `retransmit` for it and needs room in the pool alone; without, it stops the pass.
 //!
 //! Borders: message lengths 0, 1, MSS − 1, MSS, MSS + 1, 2^31 − 1; MSS 1 to 8,192; PSN 0xffffff to
 //! 0; `next − cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size
@@ -119,6 +122,8 @@ pub struct Inputs {
     pub offer_len: u16,
     /// From `retransmit`: another one waits behind it, until the end of the turn.
     pub offer_more: bool,
+    /// From `ack_ask`: a message's last packet is to go again for an ACK.
+    pub copy_valid: bool,
     /// From `window`.
     pub try_ready: bool,
     /// From `window`.
@@ -171,10 +176,14 @@ pub struct Outputs {
     pub ask_qp: u8,
     /// To `retransmit`: the first PSN that is not acknowledged.
     pub ask_from: Psn,
+    /// To `retransmit`: which copy for an ACK?
+    pub ask_copy: bool,
     /// To `retransmit`: the turn ends.
     pub end_valid: bool,
     /// To `retransmit`: with the packet.
     pub end_take: bool,
+    /// To `ack_ask`: the copy went, or there is none any more.
+    pub copy_done: bool,
     /// To `window`: is it open?
     pub try_valid: bool,
     /// To `window`.
@@ -209,7 +218,12 @@ pub struct Outputs {
     #[bits(10)]
     pub sent_msg: u16,
     /// To `completion`: of the last packet.
+    #[bits(10)]
+    pub sent_slot: u16,
+    /// To `completion`: of the last packet.
     pub sent_psn: Psn,
+    /// To `ack_ask`: of the first packet.
+    pub sent_first: Psn,
     /// A pass runs.
     pub passing: bool,
     /// A turn was refused for want of a slot.
@@ -322,6 +336,12 @@ pub struct Regs {
     pub slotless: bool,
     /// The group that is to join goes to the head.
     pub front: bool,
+    /// A copy for an ACK waits.
+    pub copies: bool,
+    /// The turn is its.
+    pub copying: bool,
+    /// It went, or there is none.
+    pub copy_done: bool,
     /// `retransmit` is asked.
     pub ask_valid: bool,
     /// The first PSN that is not acknowledged.
@@ -359,8 +379,13 @@ pub struct Regs {
     /// Its entry.
     #[bits(10)]
     pub sent_msg: u16,
+    /// The slot of its last packet.
+    #[bits(10)]
+    pub sent_slot: u16,
     /// Its last PSN.
     pub sent_psn: Psn,
+    /// Its first one.
+    pub sent_first: Psn,
     /// A turn was refused for want of a slot.
     pub stall_slots: bool,
     /// A turn was refused for want of tags.
@@ -391,6 +416,9 @@ impl Block for Regs {
             again: false,
             slotless: false,
             front: false,
+            copies: false,
+            copying: false,
+            copy_done: false,
             ask_valid: false,
             ask_from: Psn(0),
             end_valid: false,
@@ -408,7 +436,9 @@ impl Block for Regs {
             sent_valid: false,
             sent_qp: 0,
             sent_msg: 0,
+            sent_slot: 0,
             sent_psn: Psn::default(),
+            sent_first: Psn::default(),
             stall_slots: false,
             stall_tags: false,
         }
@@ -419,8 +449,10 @@ impl Block for Regs {
             ask_valid: self.ask_valid,
             ask_qp: self.qp,
             ask_from: self.ask_from,
+            ask_copy: self.copying,
             end_valid: self.end_valid,
             end_take: self.end_take,
+            copy_done: self.copy_done,
             try_valid: self.try_valid,
             try_group: self.try_group,
             try_bytes: self.try_bytes,
@@ -435,7 +467,9 @@ impl Block for Regs {
             sent_valid: self.sent_valid,
             sent_qp: self.sent_qp,
             sent_msg: self.sent_msg,
+            sent_slot: self.sent_slot,
             sent_psn: self.sent_psn,
+            sent_first: self.sent_first,
             passing: self.passing,
             stall_slots: self.stall_slots,
             stall_tags: self.stall_tags,
@@ -458,7 +492,7 @@ impl Block for Regs {
             }
             State::Judge | State::JoinWindow | State::Room => {}
             State::Ask => {
-                if i.offer_valid && !i.offer_hit {
+                if i.offer_valid && !i.offer_hit && !self.copying {
                     self.mark(i, o, self.head, self.qp, false);
                 }
             }
@@ -521,6 +555,7 @@ impl Block for Regs {
     }
 
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
+        let news = self.news(i);
         let mut begins = i.ring || self.bells >> (HALF_BELL_CLOCKS - 1) == 1;
         self.bells = (self.bells << 1 | u16::from(i.half_valid && self.armed)) & 0x7fff;
         self.armed &= !i.half_valid;
@@ -529,17 +564,19 @@ impl Block for Regs {
         self.sent_valid &= !i.sent_ready;
         self.ask_valid &= !i.ask_ready;
         self.end_valid = false;
+        self.copy_done = false;
         self.resv_valid = false;
         self.room_rsp_valid = false;
         self.stall_slots = false;
         self.stall_tags = false;
 
         match self.state {
-            State::Idle => begins |= self.take_first(i),
+            State::Idle => begins |= self.take_first(i, news),
             State::Pick => self.pick(i),
             State::Fetch => self.fetch(i),
             State::Judge => self.judge(i),
             State::TurnWindow if i.try_rsp_valid => self.end_turn(i, o),
+            State::Ask if i.offer_valid && self.copying => self.end_copy(i),
             State::Ask if i.offer_valid => self.ask(i),
             State::AskWindow if i.try_rsp_valid => self.end_ask(i, o),
             State::WaitCtx => {
@@ -591,7 +628,7 @@ impl Block for Regs {
             && !(self.sent_valid && i.sent_ready)
             && !(self.resv_valid || self.stall_slots || self.stall_tags)
             && !(self.again || self.wrapped || self.slotless)
-            && !(i.wait_valid || self.end_valid)
+            && !(i.wait_valid || self.end_valid || self.copy_done || self.news(i))
             && !(i.room_valid || self.room_rsp_valid)
             && !(room(i) && self.starved.any())
     }
@@ -632,6 +669,8 @@ impl Regs {
             i.drop_group
         } else if i.wait_valid {
             i.wait_group
+        } else if self.news(i) {
+            return;
         } else if i.post_valid {
             o.qctx_re = true;
             o.qctx_raddr = u32::from(i.post_qp);
@@ -670,7 +709,7 @@ impl Regs {
     }
 
     /// `Idle`: what goes first. True when a pass begins.
-    fn take_first(&mut self, i: &Inputs) -> bool {
+    fn take_first(&mut self, i: &Inputs, news: bool) -> bool {
         self.again = false;
         self.wrapped = false;
         self.slotless = false;
@@ -682,12 +721,19 @@ impl Regs {
             self.state = State::WaitCtx;
         } else if i.room_valid {
             self.state = State::Room;
+        } else if news {
+            self.copies = true;
+            return true;
         } else if i.post_valid {
             self.state = State::PostCtx;
         } else if room(i) && self.starved.any() {
             let group = self.starved.first_one().expect("one is starved");
             self.push(group as u8, false);
             return !self.stopped;
+        } else if self.passing && self.copies {
+            self.copying = true;
+            self.ask_valid = true;
+            self.state = State::Ask;
         } else if self.count == 0 {
             self.passing = false;
         } else if self.passing && !self.seg_valid && !self.sent_valid {
@@ -741,6 +787,30 @@ impl Regs {
             self.try_bytes = i.offer_len + u16::from(i.cfg_nominal_overhead);
             self.try_commit = fits(i, i.offer_len);
             self.state = State::AskWindow;
+        }
+    }
+
+    /// CPL-2: a copy is new.
+    fn news(&self, i: &Inputs) -> bool {
+        let first = i.ack_valid || i.drop_valid || i.wait_valid;
+        i.copy_valid && !self.copies && !self.copy_done && !first
+    }
+
+    /// CPL-2: the turn of a copy ends: taken, without one, or with a full pool.
+    fn end_copy(&mut self, i: &Inputs) {
+        let fits = fits(i, i.offer_len);
+        self.state = State::Idle;
+        self.copying = false;
+        self.end_valid = i.offer_hit;
+        self.end_take = fits;
+        if i.offer_hit && !fits {
+            self.stop();
+            return;
+        }
+        (self.copies, self.copy_done) = (false, true);
+        if i.offer_hit {
+            self.resv_valid = true;
+            self.resv_bytes = i.offer_len + u16::from(i.cfg_wire_overhead);
         }
     }
 
@@ -846,7 +916,9 @@ impl Regs {
             self.sent_valid = true;
             self.sent_qp = self.qp;
             self.sent_msg = ctx.head;
+            self.sent_slot = i.slot;
             self.sent_psn = ctx.next;
+            self.sent_first = if ctx.sent == 0 { ctx.next } else { ctx.first };
         }
     }
 
@@ -933,6 +1005,8 @@ pub struct Context {
     pub cum: Psn,
     /// Bytes of the head message that are issued; 0 between messages.
     pub sent: u32,
+    /// The first PSN of the head message, where `sent` is not 0.
+    pub first: Psn,
 }
 
 impl Context {
@@ -974,6 +1048,9 @@ impl Context {
 
     /// The issue of a segment of the head message; `next` comes after that message.
     fn after_issue(mut self, piece: &Piece, next: u16) -> Self {
+        if self.sent == 0 {
+            self.first = self.next;
+        }
         self.next = self.next.plus(1);
         self.sent = self.sent.wrapping_add(u32::from(piece.len));
         if piece.last {

@@ -54,7 +54,7 @@ impl Monitor {
             Column::count("tx_count", "of a data packet sent: transmissions, this one included"),
             Column::text(
                 "rtx_origin",
-                "of a retransmission sent: sack_gap, nack_ and its code, timeout",
+                "of a retransmission sent: sack_gap, nack_ and its code, timeout, completion",
             ),
             Column::count("sack_psn", "of a SACK received: the PSN that drew it"),
             Column::text("sack_list", "of a SACK received: the PSNs that its bitmap lists"),

@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rtl_model::retransmit::Cause;
 
+use crate::event::Event;
 use crate::made::Made;
 use crate::switch::frame::Kind;
+
+/// The origin of a message's last packet that asks for a cumulative ACK (CPL-2).
+const COVER: &str = "completion";
 
 /// Those of one NIC. Data packets leave in the order in which they were made, and so do control
 /// frames, and probes.
@@ -28,6 +32,7 @@ impl Origins {
             Cause::LastHop => "nack_trimmed_lasthop",
             Cause::Range => "nack_psn_oor_window",
             Cause::Timeout => "timeout",
+            Cause::Cover => COVER,
         };
         self.causes.insert((qp, psn), name);
     }
@@ -42,6 +47,20 @@ impl Origins {
             _ => &mut self.control,
         };
         queue.push_back((made, cause));
+    }
+
+    /// Follows an event; true where a packet leaves that only asks for a cumulative ACK (CPL-2).
+    pub fn asks(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Made(made) => self.made(*made),
+            Event::Queued { qp, psn, cause } => self.queued(*qp, *psn, *cause),
+            Event::Sent { bytes, .. } => {
+                let cause = self.leaves(Kind::of(bytes)).and_then(|(_, cause)| cause);
+                return cause == Some(COVER);
+            }
+            _ => {}
+        }
+        false
     }
 
     /// The packet that a frame of this kind is, with the cause of a retransmission; none of a frame

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rtl_model::types::{Cqe, Drop};
 
+use super::origin::Origins;
 use super::table::{Cell, Column, Format, Table};
 use crate::event::Event;
 use crate::record::RecordError;
@@ -28,6 +29,7 @@ counters! {
     DataTx "data_tx" "data packets sent for the first time",
     BytesTx "bytes_tx" "bytes of all frames sent, Ethernet header and FCS included",
     Retransmissions "retransmissions" "data packets sent again",
+    ReRequests "completion_rerequests" "last packets sent again for a cumulative ACK alone",
     AckTx "ack_tx" "cumulative ACKs sent",
     SackTx "sack_tx" "SACKs sent",
     NackTx "nack_tx" "NACKs sent",
@@ -118,6 +120,8 @@ pub struct Transport {
     table: Table,
     /// Counts of each NIC so far, and at its last row.
     counts: Vec<[Vec<u64>; 2]>,
+    /// Packets that wait to leave, by NIC.
+    origins: Vec<Origins>,
 }
 
 impl Transport {
@@ -137,13 +141,18 @@ impl Transport {
                    taken together";
         let table = Table::new(folder, "mrc-transport-stats", row, &columns, format)?;
         let zero = vec![0; COUNTERS.len()];
-        Ok(Self { table, counts: vec![[zero.clone(), zero]; nics] })
+        let origins = vec![Origins::default(); nics];
+        Ok(Self { table, counts: vec![[zero.clone(), zero]; nics], origins })
     }
 
     /// Counts an event.
     pub fn event(&mut self, nic: usize, event: &Event) {
         let counts = &mut self.counts[nic][0];
-        counted(event, |counter, n| counts[counter as usize] += n);
+        let asks = self.origins[nic].asks(event);
+        counted(event, |counter, n| {
+            let again = asks && counter == Counter::Retransmissions;
+            counts[if again { Counter::ReRequests } else { counter } as usize] += n;
+        });
     }
 
     /// The row of a NIC.

@@ -2,7 +2,9 @@
 //! report of what happened and what never did.
 
 pub mod draw;
+pub mod ledger;
 mod link;
+mod pools;
 pub mod watch;
 
 use std::collections::BTreeMap;
@@ -23,7 +25,8 @@ use watch::Watch;
 /// Of so many runs one is of the default build.
 const DEFAULT_EVERY: u64 = 5;
 
-/// What the report lists even if it never happened: drops (RX-1, RX-2 …), refusals, deeds.
+/// What the report lists even if it never happened, beside what the pools' books do: drops (RX-1,
+/// RX-2 …), refusals, deeds.
 const DROPS: [&str; 15] = [
     "Short",
     "Fcs",
@@ -43,7 +46,7 @@ const DROPS: [&str; 15] = [
 ];
 const REFUSALS: [&str; 9] =
     ["Size", "Opcode", "Reserved", "Peer", "Length", "Qp", "QpFull", "MsgFull", "QpError"];
-const DEEDS: [&str; 10] = [
+const DEEDS: [&str; 14] = [
     "mark data",
     "mark ACK",
     "mark SACK",
@@ -54,6 +57,10 @@ const DEEDS: [&str; 10] = [
     "duplicate SACK",
     "pause pause",
     "drop data",
+    "drop ACK",
+    "drop SACK",
+    "drop NACK",
+    "drop retransmission",
 ];
 
 /// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags, wrong answers.
@@ -77,7 +84,7 @@ pub struct Plan {
     pub clocks: u64,
     /// Clocks of each seed after boot.
     pub each: u64,
-    /// Data may be lost, corrupted, trimmed, reordered and delayed.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed, control frames be lost.
     pub lossy: bool,
     /// What runs.
     pub mode: Mode,
@@ -161,7 +168,8 @@ fn listed() -> BTreeMap<String, u64> {
     let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
     let links = PCIE.map(str::to_owned);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
-    let causes = ["Gap", "Trimmed", "LastHop", "Range", "Timeout"].map(|c| format!("again {c}"));
+    let causes =
+        ["Gap", "Trimmed", "LastHop", "Range", "Timeout", "Cover"].map(|c| format!("again {c}"));
     let rest = ["replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
     let rest = rest.map(str::to_owned).into_iter().chain(causes);
     drops
@@ -170,6 +178,7 @@ fn listed() -> BTreeMap<String, u64> {
         .chain(rest)
         .chain(links)
         .chain(bad)
+        .chain(ledger::NAMES.map(str::to_owned))
         .map(|name| (name, 0))
         .collect()
 }
@@ -193,6 +202,9 @@ fn one(
         add(happened, counts);
     }
     *happened.entry("PSN wrap".into()).or_default() += watch.psn_wraps;
+    for (name, n) in watch.books.iter().flat_map(|book| &book.seen) {
+        *happened.entry((*name).into()).or_default() += n;
+    }
     run.world.nodes.iter().for_each(|node| pcie(happened, node));
     let (mut passed, mut outcome) = match &run.outcome {
         ended @ (Outcome::Finished | Outcome::Limit(_)) => (true, ended.word().to_owned()),

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use cosim::check::{Checked, Stop};
 use cosim::diagnose::headline;
 use cosim::event::{Event, Nowhere, Sink};
-use cosim::record::Recorder;
 use cosim::settings::Settings;
 use cosim::switch::settings::PauseSettings;
 use cosim::world::World;
@@ -266,23 +265,6 @@ fn pfc_3_xon_above_xoff_resumes_with_the_next_release() {
     });
     assert_eq!(done.world.driver.intact, 1);
     assert!(xons > 20, "{xons}");
-}
-
-/// RX-2, BUF-1: an ingress pool may be smaller than a packet. What it cannot hold is always dropped,
-/// until the budget is spent; what it can hold arrives.
-#[test]
-fn rx_2_a_pool_smaller_than_a_packet_drops_it_always() {
-    let own = "IngressBufferManager.TotalBufferSize = \"4637B\"\n";
-    let top = "limit = \"90us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"3us\"\n\
-               LinearRetryCount = 3\nExponentialRetryCount = 0\n";
-    let messages = message("4095B", "") + &message("4096B", "at = \"9us\"");
-    let settings = settings(&format!("{top}{PAIR}{own}{messages}"));
-    assert_eq!(settings.nics[1].buffers.ingress[0], 4_173);
-    let mut recorder = Recorder::new(&World::new(&settings), None).expect("counts only");
-    let done = lockstep(&settings, &mut recorder, |_| ());
-    assert_eq!(done.world.driver.intact, 1);
-    assert_eq!(recorder.counts[1].dropped, [("Pool".to_owned(), 4)].into());
-    assert_eq!(recorder.counts[0].qp_errors.values().sum::<u64>(), 1);
 }
 
 /// Case 17, PFC-2: a pool that stays at Xoff for 1 ms: the pause goes out again each half pause time,

@@ -2,10 +2,13 @@
 
 mod bad_input;
 mod buffer_cases;
+mod buffer_figures;
 mod common;
+mod complete;
 mod ends;
 mod figures;
 mod frames;
+mod groups;
 mod keys;
 mod large;
 mod path;

@@ -150,7 +150,11 @@ impl Rtl {
         let place = |part: usize| {
             let instance = self.layout.instances.get(part / 2)?;
             let regs = (instance.regs_offset(), instance.reg_words());
-            Some(if part % 2 == 0 { (instance.offset, instance.output_words()) } else { regs })
+            Some(if part.is_multiple_of(2) {
+                (instance.offset, instance.output_words())
+            } else {
+                regs
+            })
         };
         let length = |part| place(part).map_or(self.layout.input_words, |(_, words)| words);
         for (part, words) in log.parts(from + clock, length) {

@@ -2,6 +2,7 @@
 
 use crate::image::Item;
 use crate::ram_fifo;
+use crate::sizes::Sizes;
 
 /// Some output hangs on inputs.
 pub(super) fn always<T>(_o: &T) -> bool {
@@ -17,6 +18,11 @@ pub(super) fn never<T>(_o: &T) -> bool {
 /// registers last changed.
 pub(super) fn fifo<T: Item>(o: &ram_fifo::Outputs<T>) -> bool {
     o.ram_we || o.ram_re
+}
+
+/// The sizes of a block that has a slot for each message.
+pub(super) fn messages(sizes: &Sizes) -> Sizes {
+    Sizes { slots: sizes.msgs, ..*sizes }
 }
 
 /// Every block: number, name, instance, registers, ports, after a reset, and when an output can
@@ -70,6 +76,8 @@ macro_rules! blocks {
             41 pause_hold "u_pause_hold" (pause_hold::Regs) (pause_hold::Inputs) (pause_hold::Outputs) (pause_hold::Regs::reset) (never);
             42 pause_send "u_pause_send" (pause_send::Regs) (pause_send::Inputs) (pause_send::Outputs) (pause_send::Regs::reset) (never);
             43 ack_hold "u_ack_hold" (ack_hold::Regs) (ack_hold::Inputs) (ack_hold::Outputs) (ack_hold::Regs::reset) (always);
+            54 ask_wheel "u_ask_wheel" (timer_wheel::Regs) (timer_wheel::Inputs) (timer_wheel::Outputs) (|sizes: &Sizes| timer_wheel::Regs::reset(&messages(sizes))) (always);
+            55 ack_ask "u_ack_ask" (ack_ask::Regs) (ack_ask::Inputs) (ack_ask::Outputs) (ack_ask::Regs::reset) (always);
             44 nack_fifo "u_nack_fifo" (RamFifo<Reply>) (ram_fifo::Inputs<Reply>) (ram_fifo::Outputs<Reply>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
         }
     };
@@ -115,6 +123,9 @@ macro_rules! memories {
             28 completion_fl "u_completion_fl" (completion::Entry) (|sizes: &Sizes| sizes.msgs as usize);
             52 sent_bitmap_bits "u_sent_bitmap_bits" (u64) (|sizes: &Sizes| (sizes.qps * sizes.psns / 64) as usize);
             53 sent_bitmap_any "u_sent_bitmap_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
+            45 ask_wheel_rec "u_ask_wheel_rec" (timer_wheel::Record) (|sizes: &Sizes| sizes.msgs as usize);
+            46 ask_wheel_spoke "u_ask_wheel_spoke" (timer_wheel::Spoke) (|sizes: &Sizes| timer_wheel::spokes(&messages(sizes)) as usize);
+            47 ack_ask_node "u_ack_ask_node" (ack_ask::Node) (|sizes: &Sizes| sizes.msgs as usize);
             29 replay_store_path "u_replay_store_path" (replay_store::Path) (|sizes: &Sizes| sizes.slots as usize);
             30 retransmit_tims "u_retransmit_tims" (retransmit::Timer) (|sizes: &Sizes| sizes.slots as usize);
             31 retransmit_tim "u_retransmit_tim" (retransmit::Timer) (|sizes: &Sizes| sizes.slots as usize);

@@ -267,14 +267,24 @@ pub(super) mod from {
         if valid(&mut i.retransmit.ask_valid, o.ask_valid, wake, at::retransmit) {
             i.retransmit.ask_qp = o.ask_qp;
             i.retransmit.ask_from = o.ask_from;
+            i.retransmit.ask_copy = o.ask_copy;
         }
+        level(&mut i.ack_ask.copy_done, o.copy_done, wake, at::ack_ask);
         if valid(&mut i.retransmit.end_valid, o.end_valid, wake, at::retransmit) {
             i.retransmit.end_take = o.end_take;
         }
         if valid(&mut i.completion.sent_valid, o.sent_valid, wake, at::completion) {
             i.completion.sent_qp = o.sent_qp;
             i.completion.sent_msg = o.sent_msg;
+            i.completion.sent_slot = o.sent_slot;
             i.completion.sent_psn = o.sent_psn;
+        }
+        if valid(&mut i.ack_ask.sent_valid, o.sent_valid, wake, at::ack_ask) {
+            i.ack_ask.sent_qp = o.sent_qp;
+            i.ack_ask.sent_msg = o.sent_msg;
+            i.ack_ask.sent_slot = o.sent_slot;
+            i.ack_ask.sent_first = o.sent_first;
+            i.ack_ask.sent_psn = o.sent_psn;
         }
         valid(&mut i.payload_fetch.seg_valid, o.seg_valid, wake, at::payload_fetch);
         level(&mut i.payload_fetch.seg, o.seg, wake, at::payload_fetch);
@@ -378,9 +388,38 @@ pub(super) mod from {
             *wake |= 1 << at::path_probe;
         }
         i.path_probe.ticks = o.now;
+        i.ack_ask.ticks = o.now;
         if valid(&mut i.retransmit.exp_valid, o.exp_valid, wake, at::retransmit) {
             i.retransmit.exp_slot = o.exp_slot;
             i.retransmit.exp_gen = o.exp_gen;
+        }
+    }
+
+    pub fn ask_wheel(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ask_wheel, &mut nic.wake);
+        if valid(&mut i.ack_ask.exp_valid, o.exp_valid, wake, at::ack_ask) {
+            i.ack_ask.exp_slot = o.exp_slot;
+            i.ack_ask.exp_tick = o.exp_tick;
+        }
+    }
+
+    pub fn ack_ask(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.ack_ask, &mut nic.wake);
+        if valid(&mut i.ask_wheel.arm_valid, o.arm_valid, wake, at::ask_wheel) {
+            i.ask_wheel.arm_slot = o.arm_slot;
+            i.ask_wheel.arm_start = o.arm_start;
+        }
+        if valid(&mut i.ask_wheel.cancel_valid, o.cancel_valid, wake, at::ask_wheel) {
+            i.ask_wheel.cancel_slot = o.cancel_slot;
+        }
+        if valid(&mut i.ack_take.check_valid, o.check_valid, wake, at::ack_take) {
+            i.ack_take.check_qp = o.check_qp;
+            i.ack_take.check_first = o.check_first;
+            i.ack_take.check_last = o.check_last;
+        }
+        level(&mut i.tx_scheduler.copy_valid, o.copy_valid, wake, at::tx_scheduler);
+        if valid(&mut i.retransmit.copy_live, o.copy_live, wake, at::retransmit) {
+            i.retransmit.copy_slot = o.copy_slot;
         }
     }
 
@@ -810,6 +849,10 @@ pub(super) mod from {
             i.sent_bitmap.req_end = o.map_end;
         }
         level(&mut i.qp_drain.purge_done, o.purge_done, wake, at::qp_drain);
+        level(&mut i.ack_ask.check_ready, o.check_ready, wake, at::ack_ask);
+        if valid(&mut i.ack_ask.check_rsp_valid, o.check_rsp_valid, wake, at::ack_ask) {
+            i.ack_ask.check_rsp_clear = o.check_rsp_clear;
+        }
         if valid(&mut i.qp_drain.spent_valid, o.spent_valid, wake, at::qp_drain) {
             i.qp_drain.spent_qp = o.spent_qp;
         }
@@ -841,9 +884,12 @@ pub(super) mod from {
         if valid(&mut i.qp_table.done_valid, o.done_valid, wake, at::qp_table) {
             i.qp_table.done_qp = o.done_qp;
         }
+        if valid(&mut i.ack_ask.left_valid, o.left_valid, wake, at::ack_ask) {
+            i.ack_ask.left_msg = o.left_msg;
+        }
+        level(&mut i.ack_ask.sent_ready, o.sent_ready, wake, at::ack_ask);
         if valid(&mut i.replay_store.final_valid, o.final_valid, wake, at::replay_store) {
-            i.replay_store.final_qp = o.final_qp;
-            i.replay_store.final_psn = o.final_psn;
+            i.replay_store.final_slot = o.final_slot;
         }
         if valid(&mut i.tlp_engine.cqe_valid, o.cqe_valid, wake, at::tlp_engine) {
             i.tlp_engine.cqe_addr = o.cqe_addr;
@@ -986,6 +1032,13 @@ macro_rules! memory_ports {
                 retransmit_tim: tim_re tim_raddr tim_rdata, tim_we tim_waddr tim_wdata;
                 retransmit_at: at_re at_raddr at_rdata, at_we at_waddr at_wdata;
             }
+            ask_wheel {
+                ask_wheel_rec: rec_re rec_raddr rec_rdata, rec_we rec_waddr rec_wdata;
+                ask_wheel_spoke: spoke_re spoke_raddr spoke_rdata, spoke_we spoke_waddr spoke_wdata;
+            }
+            ack_ask {
+                ack_ask_node: node_re node_raddr node_rdata, node_we node_waddr node_wdata;
+            }
             timer_wheel {
                 timer_wheel_rec: rec_re rec_raddr rec_rdata, rec_we rec_waddr rec_wdata;
                 timer_wheel_spoke: spoke_re spoke_raddr spoke_rdata, spoke_we spoke_waddr spoke_wdata;
@@ -1094,6 +1147,7 @@ impl Nic {
         i.path_probe.cfg_timeout = o.cfg_timeout;
         i.path_probe.cfg_icrc = o.cfg_icrc;
         i.packet_build.cfg_icrc = o.cfg_icrc;
+        i.ack_ask.cfg_timeout = o.cfg_timeout;
         i.retransmit.cfg_linear = o.cfg_linear;
         i.retransmit.cfg_expo = o.cfg_expo;
         i.retransmit.cfg_fixed = o.cfg_fixed;
@@ -1173,6 +1227,8 @@ impl Nic {
                 exp_ready => timer_wheel.exp_ready, ask_ready => tx_scheduler.ask_ready,
                 retire_ready => ack_take.retire_ready, lose_ready => ack_take.lose_ready;
             timer_wheel;
+            ack_ask: exp_ready => ask_wheel.exp_ready, arm_span => ask_wheel.arm_span;
+            ask_wheel;
             waits: req_ready => retransmit.map_ready;
         }
     }
@@ -1222,10 +1278,10 @@ impl Nic {
         if woken(self.wake, at::payload_fetch) && o.bank_we != 0 {
             self.stir |= 1 << at::payload_fetch;
             if o.bank_we & 1 == 1 {
-                m.replay0.write(o.bank_waddr, &o.bank_wdata);
+                m.replay0.write(o.bank_waddr, o.bank_wdata);
             }
             if o.bank_we >> 1 & 1 == 1 {
-                m.replay1.write(o.bank_waddr, &o.bank_wdata);
+                m.replay1.write(o.bank_waddr, o.bank_wdata);
             }
         }
     }
@@ -1241,7 +1297,7 @@ impl Nic {
         }
         if woken(self.wake, at::ingress_pool) && o.ingress_pool.ring_we {
             self.stir |= 1 << at::ingress_pool;
-            ring.write(o.ingress_pool.ring_waddr, &o.ingress_pool.ring_wdata);
+            ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
         }
     }
 
@@ -1262,6 +1318,7 @@ impl Nic {
     pub(super) fn connect_ports(&mut self, ports: &Inputs) {
         let (i, wake) = (&mut self.i, &mut self.wake);
         valid(&mut i.timer_wheel.tick, ports.tick, wake, at::timer_wheel);
+        valid(&mut i.ask_wheel.tick, ports.tick, wake, at::ask_wheel);
         // The count wakes nobody: it is looked at when a packet has been sent.
         i.retransmit.now = ports.now;
         i.path_probe.now = ports.now;

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use rtl_model::rng::Rng;
 
-use super::link;
+use super::{link, pools};
 
 /// What may be drawn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scope {
     /// The default build instead of the small one.
     pub default_build: bool,
-    /// Data may be lost, corrupted, trimmed, reordered and delayed.
+    /// Data may be lost, corrupted, trimmed, reordered and delayed, control frames be lost.
     pub lossy: bool,
     /// Clocks after boot.
     pub clocks: u64,
@@ -28,11 +28,18 @@ pub fn scenario(seed: u64, scope: &Scope) -> String {
     let mut text = String::new();
     // Boot comes before the clocks that count.
     let limit = scope.clocks + if scope.default_build { 17_000 } else { 2_000 };
-    let _ = writeln!(text, "seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"");
+    let profile = rng.pick(&["mrc", "uet"]);
+    let _ = writeln!(
+        text,
+        "seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"\nprofile = \"{profile}\""
+    );
     defaults(&mut text, rng, mss, scope);
     for (name, host) in [("a", 1), ("b", 2)] {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
         nic(&mut text, rng);
+        // What is dropped for want of a pool needs recovery.
+        let small = scope.lossy && rng.percent(35);
+        pools::pools(&mut text, rng, mss, small);
         link::link(&mut text, rng);
     }
     messages(&mut text, rng, mss, scope);
@@ -47,14 +54,11 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
     let psns = if scope.default_build { 1024 } else { 128 };
     let range = rng.pick(&[4, 5, 8, 31, 64, 127, psns]);
     let psn = rng.pick(&[0, 0, 1, 0x7f_ffff, 0xff_fff0, 0xff_ffff]);
-    let pool = (mss + 78) * rng.pick(&[2, 3, 9, 20]);
-    let egress = pool.max(2_000);
     let _ = writeln!(
         text,
         "[defaults]\nMSS = {mss}\nMaxPSNRange = {range}\nInitialPSN = {psn}\n\
          MaxCongestionWindow = {}\nQPGroupsEnabled = {}\nTrimmingEnabled = {}\n\
-         CqeOnLink = {}\nCloseDelay = \"{}ns\"\n\
-         EgressBufferManager.TotalBufferSize = \"{egress}B\"",
+         CqeOnLink = {}\nCloseDelay = \"{}ns\"",
         rng.pick(&[1, 2, 5, 20, 108]),
         rng.percent(60),
         rng.percent(60),
@@ -127,9 +131,9 @@ fn switch(text: &mut String, rng: &mut Rng, lossy: bool) {
         format!("action = \"duplicate\"\n{control}\nby = \"0ns\"\nmost = \"300ns\""),
         "action = \"duplicate\"\nkind = \"data\"\nby = \"0ns\"\nmost = \"400ns\"".to_owned(),
     ];
-    // A lost last ACK is not asked for again (CPL-2), so what is lost is data.
     let data = "kind = [\"data\", \"retransmission\"]";
     let losing = [
+        format!("action = \"drop\"\n{control}"),
         format!("action = \"drop\"\n{data}"),
         format!("action = \"corrupt\"\n{data}"),
         "action = \"trim\"".to_owned(),

@@ -7,12 +7,16 @@ use crate::records::buffers::pools;
 use crate::switch::frame::Kind;
 use crate::world::{Node, State, World};
 
+use super::ledger::Ledger;
+
 /// Counts what happens and keeps the first thing that must not.
 pub struct Watch {
     /// Counts of the run.
     pub recorder: Recorder,
     /// Packets sent with the last PSN before the wrap.
     pub psn_wraps: u64,
+    /// A book for each NIC.
+    pub books: Vec<Ledger>,
     /// The first broken promise, with its clock.
     pub broken: Option<(u64, String)>,
 }
@@ -20,7 +24,7 @@ pub struct Watch {
 impl Watch {
     /// A watch that has seen nothing.
     pub fn new(recorder: Recorder) -> Self {
-        Self { recorder, psn_wraps: 0, broken: None }
+        Self { recorder, psn_wraps: 0, books: Vec::new(), broken: None }
     }
 
     fn hold(&mut self, clock: u64, holds: bool, what: impl FnOnce() -> String) {
@@ -104,6 +108,14 @@ impl Sink for Watch {
     }
 
     fn look(&mut self, world: &World) {
+        self.books.resize_with(world.nodes.len(), Ledger::default);
+        for (n, node) in world.nodes.iter().enumerate().filter(|_| world.clock > world.boot) {
+            let wrong = self.books[n].look(&node.nic);
+            let name = &world.settings.nics[n].name;
+            self.hold(world.clock, wrong.is_none(), || {
+                format!("{name}: {}", wrong.unwrap_or_default())
+            });
+        }
         self.check(world);
     }
 }

@@ -1,0 +1,172 @@
+//! S003's figures of the buffers between whole NICs, in lockstep, by their keys in `figures.json`,
+//! and the lanes study (PCI-7).
+
+use cosim::check::{Checked, Stop};
+use cosim::diagnose::headline;
+use cosim::event::Nowhere;
+use cosim::settings::Settings;
+use cosim::world::World;
+use rtl_model::host_interface::level;
+
+use crate::common::{PAIR, built, message, settings};
+
+/// In lockstep until `look` has seen enough; gives whether it has before the limit.
+fn checked(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> bool {
+    let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
+    let mut enough = false;
+    while !enough && checked.world.clock < settings.limit {
+        match checked.run(64, &mut Nowhere, |world| enough |= look(world)) {
+            Ok(()) => {}
+            Err(Stop::Differs(m)) => panic!("{}", headline(settings, &m)),
+            Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
+        }
+    }
+    enough
+}
+
+/// `uet.egress_pool0_pkts`, `uet.egress_pool0_used`, `uet.egress_restart`, `uet.egress_drain_us`,
+/// BUF-3, SEG-4: a paused class fills its pool with 54 packets (55 in `mrc`), and no more is
+/// fetched. Resumed, and without an answer that would try earlier, the 27th release (28th) leaves
+/// half, and generation restarts 15 clocks later, once; the 54 take 4.54 µs to the exact clock.
+#[test]
+fn uet_egress_drain_us_and_restart_at_the_27th_release() {
+    for (profile, packets, wire, restart) in [("uet", 54, 4202, 27), ("mrc", 55, 4174, 28)] {
+        let pause = "[[switch]]\naction = \"pause\"\nto = \"a\"\nclasses = [0]\nquanta = 8000\n\
+                     at = \"100ns\"\n[[switch]]\naction = \"delay\"\nby = \"30us\"\n\
+                     kind = [\"ACK\", \"SACK\"]\n";
+        let top = format!(
+            "limit = \"60us\"\nprofile = \"{profile}\"\n[defaults]\n\
+                           MaxCongestionWindow = 1000\n{PAIR}{pause}"
+        );
+        let settings = settings(&(top + &message("800KB", "at = \"300ns\"")));
+        let (mut starts, mut ends, mut halves, mut asked) = (vec![], vec![], vec![], vec![]);
+        let mut most = 0;
+        checked(&settings, |world| {
+            let (i, o) =
+                (&world.nodes[0].nic.i.egress_arbiter, &world.nodes[0].nic.o.egress_arbiter);
+            let (clock, rate) = (world.clock, u64::from(i.cfg_wire_rate));
+            if world.clock > world.boot && starts.is_empty() {
+                most = most.max(level(&o.occ, 0));
+            }
+            if o.tx_valid {
+                starts.push(clock);
+            }
+            if o.end_valid {
+                // Units from the start of the run to the exact end.
+                ends.push(clock * rate - u64::from(o.end_back));
+            }
+            if o.half_valid {
+                halves.push((ends.len(), clock));
+            }
+            if !starts.is_empty() && i.resv_valid {
+                asked.push(clock);
+            }
+            ends.len() == packets
+        });
+        assert_eq!(u64::from(most), packets as u64 * wire);
+        let units = packets as u64 * wire * 8_000;
+        assert_eq!(ends[packets - 1] - starts[0] * 400_000, units, "back to back, exactly");
+        assert_eq!(halves[0].0, restart, "the first release that leaves half");
+        // The pass begins 15 clocks later; its first turn asks for room at its end.
+        let late = asked[0] - halves[0].1;
+        assert!((15..=24).contains(&late), "{late} clocks to the next fetch");
+    }
+}
+
+/// `uet.egress_pool1_acks`, BUF-3, SACK-6: a paused control class fills its pool of 25,600 B with
+/// SACKs and ACKs, to less than what comes next; that waits for a release, and none is dropped. 328
+/// of 78 B alone would fit, as the bench of `egress_arbiter` has it.
+#[test]
+fn uet_egress_pool1_fills_with_answers() {
+    let pause = "[[switch]]\naction = \"pause\"\nto = \"b\"\nclasses = [1]\nquanta = 30000\n";
+    let top = format!(
+        "limit = \"90us\"\nprofile = \"uet\"\n[defaults]\nCloseDelay = \"1us\"\n\
+                       InitialAckTimeout = \"4ms\"\n{PAIR}{pause}"
+    );
+    let settings = settings(&(top + &message("100B", "count = 200\noutstanding = 200")));
+    let (mut most, mut left, mut waited, mut sent) = (0, u32::MAX, 0_u64, [0_u32; 2]);
+    let done = checked(&settings, |world| {
+        let b = &world.nodes[1].nic;
+        let port = &b.o.egress_arbiter;
+        if world.clock > world.boot + 100 {
+            most = most.max(level(&port.occ, 1));
+            left = left.min(port.ctl_free);
+            waited += u64::from(port.ctl_free < 94 && b.i.ack_build.answer_valid);
+        }
+        if port.end_valid && port.end_cls == 1 {
+            sent[usize::from(port.end_len == 78)] += 1;
+        }
+        assert_eq!(b.o.rx_track.ctrl_drops, 0);
+        world.clock.is_multiple_of(64) && world.finished()
+    });
+    assert!(done, "each message is complete");
+    assert!(most + 94 > 25_600 && most <= 25_600 && left < 94, "{most} B, {left} B left");
+    assert!(waited > 1_000, "{waited} clocks");
+    assert_eq!(sent, [200, 200], "a SACK and an ACK for each message");
+}
+
+/// What a receiver at full rate meets, by the clock in which it first does: a service time of more
+/// than one step, a penalty, a pause, a drop.
+fn effects(lanes: u64, bytes: &str) -> (Settings, impl FnMut(&World, &mut [Option<u64>; 4])) {
+    let slow = format!(
+        "IngressBufferManager.TotalBufferSize = \"100KB\"\nPCIe.LaneCount = {lanes}\n\
+         IngressBufferManager.PFCEnableVector = [1]\nPCIe.TXDataBufferSize = \"8KB\"\n"
+    );
+    // The pauses are told, and do not reach the peer: so all of the effects come.
+    let deaf = "[[switch]]\naction = \"drop\"\nkind = \"pause\"\n";
+    let top = "limit = \"300us\"\nprofile = \"uet\"\n[defaults]\nMaxCongestionWindow = 4000\n";
+    let settings = settings(&format!("{top}{PAIR}{slow}{}{deaf}", message(bytes, "")));
+    let look = |world: &World, first: &mut [Option<u64>; 4]| {
+        let (i, o) = (&world.nodes[1].nic.i, &world.nodes[1].nic.o);
+        let hold = &o.ack_hold;
+        let told = hold.held_valid && i.ack_hold.held_ready && hold.stamped.answer.sack;
+        let met = [
+            told && hold.stamped.service > 1,
+            told && hold.stamped.penalty > 0,
+            o.pause_send.xoff & 1 == 1,
+            o.ingress_pool.drop_valid,
+        ];
+        for (first, met) in first.iter_mut().zip(met) {
+            if met {
+                first.get_or_insert(world.clock);
+            }
+        }
+    };
+    (settings, look)
+}
+
+/// Each effect comes, and in this order; or none does.
+fn ordered(lanes: u64, first: [Option<u64>; 4]) {
+    if lanes >= 14 {
+        assert_eq!(first, [None; 4], "{lanes} lanes keep up");
+    } else {
+        assert!(first.iter().all(Option::is_some), "{lanes} lanes: {first:?}");
+        assert!(first.is_sorted() && first.windows(2).all(|w| w[0] != w[1]), "{lanes}: {first:?}");
+    }
+}
+
+/// PCI-7, `pcie.lanes14`, `pcie.lanes13`: of 16 to 8 lanes at full-rate receiving 14 keep up and 13
+/// do not; then service time, penalty, pause and drops come in this order. 14 and 13 in lockstep.
+#[test]
+fn pci_7_pcie_lanes13_effects_come_in_order() {
+    for lanes in 8..=16 {
+        let (settings, mut look) = effects(lanes, "8MB");
+        let (mut world, mut first) = (World::new(&settings), [None; 4]);
+        while first[3].is_none() && !(world.clock.is_multiple_of(64) && world.finished()) {
+            assert!(world.clock < settings.limit, "{lanes} lanes");
+            world.settle(&mut Nowhere);
+            look(&world, &mut first);
+            world.edge();
+        }
+        ordered(lanes, first);
+    }
+    for lanes in [14, 13] {
+        let (settings, mut look) = effects(lanes, if lanes == 14 { "1MB" } else { "8MB" });
+        let mut first = [None; 4];
+        assert!(checked(&settings, |world| {
+            look(world, &mut first);
+            first[3].is_some() || world.clock.is_multiple_of(64) && world.finished()
+        }));
+        ordered(lanes, first);
+    }
+}
