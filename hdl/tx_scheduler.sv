@@ -6,8 +6,8 @@
 // which the next one may begin; 2 more for each QP passed over for tags, more while `window` serves
 // others. An ack takes 2 clocks and a post 3, each 3 more where its group may join the list, and
 // room for a probe 2. sched_pkg has the words of its memories and what is done to them.
-// It is longer than a module should be: turns, posts and acknowledgements share three memories and the list, and
-// a list of its own would cost a clock a turn and miss the end of a pass.
+// It is longer than a module should be: turns, posts and acknowledgements share three memories and
+// the list, and a list of its own would cost a clock a turn and miss the end of a pass.
 // SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its PSN
 // window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at once:
 // the try commits if the pool has room; if not, a shut window still makes the group leave, and an
