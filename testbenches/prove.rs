@@ -1,5 +1,5 @@
-//! What the arbiter and the pools promise, proved by induction over every input (ARB-1, ARB-2,
-//! BUF-1, BUF-3, BUF-4).
+//! What the arbiter, the pools and the buffers of the PCIe link promise, proved by induction over
+//! every input (ARB-1, ARB-2, BUF-1, BUF-3, BUF-4, PCI-4).
 //!
 //! `testbenches/prove/X.sv` holds a block with its promises. Yosys turns it into SMT, and `z3`
 //! looks for a clock that breaks a promise behind one that keeps them all, and in the clocks after
@@ -19,6 +19,7 @@ type Proof = (&'static str, u32);
 
 const ARBITER: [Proof; 3] = [("egress_arbiter", 0), ("egress_arbiter", 1), ("egress_arbiter", 2)];
 const POOL: Proof = ("ingress_pool", 0);
+const LINK: [Proof; 2] = [("pcie_link", 0), ("pcie_room", 0)];
 
 /// What z3 has against a part of a block whose RTL is `text`: the promises that it breaks.
 fn broken((block, part): Proof, text: &str) -> Option<BTreeSet<String>> {
@@ -98,6 +99,20 @@ fn buf_1_buf_4_ingress_pool() {
     holds(POOL);
 }
 
+/// PCI-4: the NIC's buffers of the link hold what was taken and has not left, never more than their
+/// sizes; nothing begins on the link without room at the host.
+#[test]
+fn pci_4_transmit_buffer() {
+    holds(LINK[0]);
+}
+
+/// PCI-4: the receive buffer holds what came and has not gone, and the host is told of just that; one
+/// that keeps to what it was told never overruns it.
+#[test]
+fn pci_4_receive_buffer() {
+    holds(LINK[1]);
+}
+
 /// The faults of a block, each with its part and the promise that it breaks; every promise has one.
 fn faults(block: &'static str) {
     let text = fs::read_to_string(project_root().join(format!("fixtures/prove/{block}.txt")));
@@ -128,4 +143,10 @@ fn faults_of_the_arbiter_break_its_promises() {
 #[test]
 fn faults_of_the_pool_break_its_promises() {
     faults("ingress_pool");
+}
+
+#[test]
+fn faults_of_the_links_buffers_break_their_promises() {
+    faults("pcie_link");
+    faults("pcie_room");
 }

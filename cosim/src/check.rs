@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rtl_model::image::{Changes, Field, Image, Writer, image_words};
+use rtl_model::image::{Changes, Image, Writer, image_words};
 use rtl_model::nic::{self, Nic, Place, Places};
 use rtl_model::sizes::Sizes;
 use thiserror::Error;
@@ -12,6 +12,7 @@ use verilated::{
 };
 
 use crate::event::Sink;
+use crate::lockstep::first_unlike;
 use crate::report::{first_element, hex};
 use crate::world::{Node, World};
 
@@ -66,7 +67,8 @@ pub fn build_nic(choice: &RtlChoice, sizes: &Sizes, compare: Compare) -> Result<
     let design = Design {
         hdl: choice.hdl.clone(),
         top: choice.top.clone(),
-        parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
+        parameters: sizes.collect(),
+        own: choice.parameters.clone(),
         options: Options { optimise: choice.optimise, compare, assertions: choice.assertions },
     };
     Ok(build(&tool, &design)?)
@@ -117,24 +119,35 @@ impl NicRtl {
     /// When the library does not load, or the two sides do not match.
     pub fn new(built: &Built, nic: &Nic, start: Start) -> Result<Self, CheckError> {
         let mut new = Self::unset(built, nic, start)?;
-        let idle = vec![0; new.inputs.1];
-        new.rtl.reset(true);
-        new.rtl.settle(&idle)?;
-        new.rtl.reset(false);
-        new.rtl.step_bare(&idle)?;
-        new.rtl.reset(true);
-        new.load_memories(nic)?;
+        new.reset(nic)?;
+        Ok(new)
+    }
+
+    /// Resets it, whatever it has been doing; its memories are those of the model afterwards.
+    ///
+    /// # Errors
+    /// When an assertion of the RTL fails, or the two sides do not match.
+    pub fn reset(&mut self, nic: &Nic) -> Result<(), CheckError> {
+        let idle = vec![0; self.inputs.1];
+        self.rtl.reset(true);
+        self.rtl.settle(&idle)?;
+        self.rtl.reset(false);
+        self.rtl.step_bare(&idle)?;
+        self.rtl.reset(true);
+        self.load_memories(nic)?;
+        self.fed = None;
+        nic.write_image(&self.places, &mut self.expected);
+        self.rtl.expect(&self.expected)?;
         // The read registers of memories have no reset; all else keeps what the reset made of it.
-        let mut image = new.rtl.read();
-        for place in &new.rtl.layout().places {
-            let instance = &new.rtl.layout().instances[place.instance];
+        let mut image = self.rtl.read();
+        for place in &self.rtl.layout().places {
+            let instance = &self.rtl.layout().instances[place.instance];
             if place.kind == Kind::Register && instance.has_rdata {
                 let words = place.offset..place.offset + instance.regs[place.field].words();
-                image[words.clone()].copy_from_slice(&new.expected[words]);
+                image[words.clone()].copy_from_slice(&self.expected[words]);
             }
         }
-        new.rtl.load(&image)?;
-        Ok(new)
+        Ok(self.rtl.load(&image)?)
     }
 
     /// A fresh instance in the model's state, whatever clock that is.
@@ -276,8 +289,8 @@ fn places(layout: &Layout, nic: &Nic) -> Result<Places, CheckError> {
         for (kind, model, rtl) in
             [("output", outputs.fields(), rtl_outputs), ("register", regs.fields(), &instance.regs)]
         {
-            if let Some(what) = unlike(&model, rtl) {
-                failed.get_or_insert(format!("{name}: {kind} {what}"));
+            if let Some(what) = first_unlike(kind, &model, rtl) {
+                failed.get_or_insert(format!("{name}: {what}"));
             }
         }
         places.0.push(Place {
@@ -300,11 +313,6 @@ fn input_words(node: &Node) -> Vec<u32> {
 
 fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
-}
-
-fn unlike(model: &[Field], rtl: &[Field]) -> Option<String> {
-    let n = (0..model.len().max(rtl.len())).find(|n| model.get(*n) != rtl.get(*n))?;
-    Some(format!("{n} is {:?} in the model and {:?} in the RTL", model.get(n), rtl.get(n)))
 }
 
 /// A world whose NICs run in lockstep with their RTL.
@@ -346,6 +354,19 @@ impl Checked {
         let rtl = world.nodes.iter().map(|node| NicRtl::loaded(built, &node.nic));
         let rtl = rtl.collect::<Result<_, _>>()?;
         Ok(Self { world, rtl })
+    }
+
+    /// Resets every NIC and goes on with a world that begins; the words of all memories stay.
+    ///
+    /// # Errors
+    /// When an assertion of the RTL fails.
+    pub fn reset(&mut self, world: World) -> Result<(), CheckError> {
+        let old = std::mem::replace(&mut self.world, world);
+        for ((node, was), rtl) in self.world.nodes.iter_mut().zip(old.nodes).zip(&mut self.rtl) {
+            node.nic.m = was.nic.m;
+            rtl.reset(&node.nic)?;
+        }
+        Ok(())
     }
 
     /// One clock in lockstep.

@@ -10,31 +10,31 @@ module ingress_pool_prove
   parameter int unsigned PART = 0,
   parameter logic [2:0] CLASS = 3'd2
 ) (
-  input logic         clk_i,
-  input logic         rst_ni,
-  input logic         in_valid_i,
-  input kind_e        kind_i,
-  input logic [  2:0] cls_i,
-  input len_t         charge_i,
-  input drop_e        drop_i,
-  input logic [  7:0] words_i,
-  input logic         dat_ready_i,
-  input logic         ctl_ready_i,
-  input logic         rel_valid_i,
-  input logic [  2:0] rel_cls_i,
-  input len_t         rel_bytes_i,
-  input logic         rel2_valid_i,
-  input logic [  2:0] rel2_cls_i,
-  input len_t         rel2_bytes_i,
-  input logic         relt_valid_i,
-  input logic [  2:0] relt_cls_i,
-  input len_t         relt_bytes_i,
-  input logic         relc_valid_i,
-  input logic [  2:0] relc_cls_i,
-  input len_t         relc_bytes_i,
-  input logic         free_valid_i,
-  input logic [  7:0] free_words_i,
-  input logic [255:0] pools_i
+  input logic          clk_i,
+  input logic          rst_ni,
+  input logic          in_valid_i,
+  input kind_e         kind_i,
+  input logic  [  2:0] cls_i,
+  input len_t          charge_i,
+  input drop_e         drop_i,
+  input logic  [  7:0] words_i,
+  input logic          dat_ready_i,
+  input logic          ctl_ready_i,
+  input logic          rel_valid_i,
+  input logic  [  2:0] rel_cls_i,
+  input len_t          rel_bytes_i,
+  input logic          rel2_valid_i,
+  input logic  [  2:0] rel2_cls_i,
+  input len_t          rel2_bytes_i,
+  input logic          relt_valid_i,
+  input logic  [  2:0] relt_cls_i,
+  input len_t          relt_bytes_i,
+  input logic          relc_valid_i,
+  input logic  [  2:0] relc_cls_i,
+  input len_t          relc_bytes_i,
+  input logic          free_valid_i,
+  input logic  [  7:0] free_words_i,
+  input logic  [255:0] pools_i
 );
 
   localparam int unsigned RING = 1024;
@@ -93,11 +93,11 @@ module ingress_pool_prove
   );
 
   // The pool of CLASS, as it was in the clock before too, and a reset to begin with.
-  logic         runs;
-  logic         past;
-  bytes_t       pool;
-  bytes_t       pool_q;
-  bytes_t       occ;
+  logic   runs;
+  logic   past;
+  bytes_t pool;
+  bytes_t pool_q;
+  bytes_t occ;
   initial runs = 1'b0;
   always_ff @(posedge clk_i) begin
     runs   <= 1'b1;
@@ -123,11 +123,11 @@ module ingress_pool_prove
     if (!rst_ni) begin
       came       <= 1'b0;
       came_bytes <= '0;
-      rest     <= '0;
+      rest       <= '0;
     end else begin
       came       <= in_valid_i && cls_i == CLASS;
       came_bytes <= charge_i;
-      rest     <= held - gone;
+      rest       <= held - gone;
     end
   end
 

@@ -22,6 +22,7 @@ mod receive;
 mod records;
 mod recover;
 mod resend;
+mod resets;
 mod shapes;
 mod soak;
 mod switch;

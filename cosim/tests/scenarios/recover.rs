@@ -203,6 +203,47 @@ fn the_third_transmission_of_one_packet_is_dropped() {
     assert_eq!(data(&log, true).len(), 3);
 }
 
+/// Case 12, TMR-3, NAK-1: two timeouts of a packet, then a NACK for it: its schedule starts at timer
+/// 1 again, where its third would have lasted four times as long; that of the other packet goes on.
+#[test]
+fn tmr_3_a_nack_starts_the_schedule_again() {
+    let mut rules = String::new();
+    for (action, psn, nth) in [
+        ("drop", 0, 1),
+        ("drop", 0, 2),
+        ("trim", 0, 3),
+        ("drop", 0, 4),
+        ("drop", 1, 1),
+        ("drop", 1, 2),
+        ("drop", 1, 3),
+    ] {
+        let _ = write!(
+            rules,
+            "[[switch]]\naction = \"{action}\"\npsn = {psn}\nmessage = 0\ntransmission = {nth}\n"
+        );
+    }
+    let head = "limit = \"300us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"10us\"\n\
+                LinearRetryCount = 1\n";
+    let log = whole(&scenario(head, &(message("8192B", "") + &rules)));
+    let again = queued(&log);
+    let of = |psn: u32| again.iter().filter(move |q| q.1 == psn).copied().collect::<Vec<_>>();
+    let causes = |of: &[(u64, u32, Cause)]| of.iter().map(|q| q.2).collect::<Vec<_>>();
+    let (nacked, other) = (of(0), of(1));
+    let timeout = Cause::Timeout;
+    assert_eq!(causes(&nacked), [timeout, timeout, Cause::Trimmed, timeout]);
+    assert_eq!(causes(&other), [timeout; 3]);
+    // From the end of the copy before to the expiry: whole microseconds, off a tick.
+    let lasts = |psn: u32, of: &[(u64, u32, Cause)]| {
+        let all = [data(&log, false), data(&log, true)].concat();
+        let end = |q: &(u64, u32, Cause)| {
+            all.iter().filter(|d| d.1 == psn && d.0 < q.0).map(|d| d.0).max().expect("sent before")
+        };
+        of.iter().filter(|q| q.2 == timeout).map(|q| (q.0 - end(q)) / 1_000).collect::<Vec<_>>()
+    };
+    assert_eq!(lasts(0, &nacked), [10, 20, 10]);
+    assert_eq!(lasts(1, &other), [10, 20, 40]);
+}
+
 /// SACK-1: a SACK every 4, 4, 3, 2, 2, 1 packets for these payloads.
 #[test]
 fn sack_1_one_for_each_4095_bytes() {
