@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rtl_model::image::{Changes, Field, Image, Writer, image_words};
+use rtl_model::image::{Changes, Image, Writer, image_words};
 use rtl_model::nic::{self, Nic, Place, Places};
 use rtl_model::sizes::Sizes;
 use thiserror::Error;
@@ -12,6 +12,7 @@ use verilated::{
 };
 
 use crate::event::Sink;
+use crate::lockstep::first_unlike;
 use crate::report::{first_element, hex};
 use crate::world::{Node, World};
 
@@ -66,7 +67,8 @@ pub fn build_nic(choice: &RtlChoice, sizes: &Sizes, compare: Compare) -> Result<
     let design = Design {
         hdl: choice.hdl.clone(),
         top: choice.top.clone(),
-        parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
+        parameters: sizes.collect(),
+        own: choice.parameters.clone(),
         options: Options { optimise: choice.optimise, compare, assertions: choice.assertions },
     };
     Ok(build(&tool, &design)?)
@@ -287,8 +289,8 @@ fn places(layout: &Layout, nic: &Nic) -> Result<Places, CheckError> {
         for (kind, model, rtl) in
             [("output", outputs.fields(), rtl_outputs), ("register", regs.fields(), &instance.regs)]
         {
-            if let Some(what) = unlike(&model, rtl) {
-                failed.get_or_insert(format!("{name}: {kind} {what}"));
+            if let Some(what) = first_unlike(kind, &model, rtl) {
+                failed.get_or_insert(format!("{name}: {what}"));
             }
         }
         places.0.push(Place {
@@ -311,11 +313,6 @@ fn input_words(node: &Node) -> Vec<u32> {
 
 fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
-}
-
-fn unlike(model: &[Field], rtl: &[Field]) -> Option<String> {
-    let n = (0..model.len().max(rtl.len())).find(|n| model.get(*n) != rtl.get(*n))?;
-    Some(format!("{n} is {:?} in the model and {:?} in the RTL", model.get(n), rtl.get(n)))
 }
 
 /// A world whose NICs run in lockstep with their RTL.

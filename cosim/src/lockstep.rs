@@ -102,6 +102,9 @@ impl Setup {
     /// A module of the project. Other RTL can stand for it: `NICSTEP_HDL` is its folder instead of
     /// the project's `hdl/`, `NICSTEP_TOP` its module, `NICSTEP_PARAMETERS` its parameters, as
     /// `NAME=VALUE,NAME=VALUE`.
+    ///
+    /// # Panics
+    /// When those are written otherwise.
     pub fn new(module: &str, sizes: &Sizes, start: Start) -> Self {
         let project = || verilated::project_root().join("hdl");
         Self {
@@ -139,6 +142,7 @@ impl Setup {
             hdl: self.hdl.clone(),
             top: self.top.clone(),
             parameters,
+            own: Vec::new(),
             options: Options { compare: Compare::Top, ..self.options },
         }
     }
@@ -382,7 +386,7 @@ fn check_layout<B: Block>(module: &str, layout: &Layout, regs: &B) -> Result<(),
 }
 
 /// The first field that is not the same on both sides, in words.
-fn first_unlike(kind: &str, model: &[Field], rtl: &[Field]) -> Option<String> {
+pub(crate) fn first_unlike(kind: &str, model: &[Field], rtl: &[Field]) -> Option<String> {
     let n = (0..model.len().max(rtl.len())).find(|n| model.get(*n) != rtl.get(*n))?;
     let show = |field: Option<&Field>| {
         field.map_or("nothing".to_owned(), |f| {
@@ -394,10 +398,13 @@ fn first_unlike(kind: &str, model: &[Field], rtl: &[Field]) -> Option<String> {
     Some(format!("{kind} {n} is {model} in the model and {rtl} in the RTL"))
 }
 
-/// Parameters from `NAME=VALUE,NAME=VALUE`; what is neither is passed over.
+/// Parameters from `NAME=VALUE,NAME=VALUE`, or from nothing.
 fn parameters(text: &str) -> Vec<(String, u64)> {
-    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    pairs
-        .filter_map(|(name, value)| Some((name.trim().into(), value.trim().parse().ok()?)))
-        .collect()
+    let one = |pair: &str| {
+        let (name, value) = pair.split_once('=')?;
+        Some((name.trim().to_owned(), value.trim().parse().ok()?))
+    };
+    let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
+    let wrong = |pair| panic!("NICSTEP_PARAMETERS: `{pair}` is not NAME=VALUE");
+    pairs.map(|pair| one(pair).unwrap_or_else(|| wrong(pair))).collect()
 }

@@ -31,8 +31,8 @@ mod code {
 /// A clocked golden model of an RDMA NIC, checked on every clock against its RTL.
 #[derive(Parser)]
 #[command(
+    name = "nicstep",
     version,
-    about,
     after_help = "Exit codes: 0 agrees, 1 mismatch or failed expectation, \
 2 bad input, 3 tools missing or broken, 4 time limit, or nothing moves and not all is done."
 )]
@@ -58,8 +58,8 @@ struct MutateArgs {
     #[arg(long, value_name = "NAME")]
     block: Option<String>,
     /// How many to run at a time.
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    jobs: usize,
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = cosim::soak::some())]
+    jobs: u64,
     /// Those of `fixtures/mutants_model`/ instead, in a copy of rtl-model/, one at a time.
     #[arg(long)]
     model: bool,
@@ -290,7 +290,8 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
     }
     if faults.is_empty() {
         let name = args.block.as_deref().unwrap_or_default();
-        return Err((code::INPUT, format!("fixtures/mutants/ has nothing of {name}")));
+        let folder = if args.model { "mutants_model" } else { "mutants" };
+        return Err((code::INPUT, format!("fixtures/{folder}/ has nothing of `{name}`")));
     }
     let bar = indicatif::ProgressBar::new(faults.len() as u64);
     let verdicts = if args.model {
@@ -298,7 +299,9 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
     } else {
         let program = mutants::benches(&root).map_err(failed)?;
         let hdl = RtlChoice::default().hdl;
-        mutants::run_all(&faults, &hdl, &program, args.jobs, |n| bar.set_position(n as u64))
+        mutants::run_all(&faults, &hdl, &program, args.jobs as usize, |n| {
+            bar.set_position(n as u64);
+        })
     };
     bar.finish_and_clear();
     let verdicts = verdicts.map_err(failed)?;

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use thiserror::Error;
 
 /// Time after which a bench that does not end is given up.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Failed to plant a fault.
 #[derive(Debug, Error)]

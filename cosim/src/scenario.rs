@@ -30,6 +30,9 @@ pub struct ScenarioError {
     pub rule: Option<&'static str>,
 }
 
+/// A line of a text that is no scenario at all is longer than any key.
+const LONGEST_KEY: usize = 60;
+
 /// A line as it stands behind the file's name.
 fn place(line: usize) -> String {
     if line == 0 { String::new() } else { format!(":{line}") }
@@ -442,7 +445,8 @@ impl Source {
         let start = self.text[..span.start].rfind('\n').map_or(0, |n| n + 1);
         let line = self.text[start..].lines().next().unwrap_or("");
         let key = line.split('=').next().unwrap_or("").trim();
-        if key.is_empty() { "scenario".into() } else { key.to_owned() }
+        let any = !key.is_empty() && key.len() <= LONGEST_KEY;
+        if any { key.to_owned() } else { "scenario".into() }
     }
 
     /// What stands at a place; nothing for an empty one, which means the whole file.

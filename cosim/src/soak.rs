@@ -40,8 +40,8 @@ pub struct Amount {
     /// The first seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Seeds at most; each is a run with settings of its own.
-    #[arg(long, value_name = "N", default_value_t = u64::MAX, value_parser = some())]
+    /// Seeds at most, no end unless given; each is a run with settings of its own.
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = some())]
     pub seeds: u64,
     /// Ends after the run in which so many clocks are through.
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = some())]
@@ -55,7 +55,7 @@ pub struct Amount {
 }
 
 /// A number from 1 on.
-fn some() -> clap::builder::RangedU64ValueParser {
+pub fn some() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..)
 }
 

@@ -1,6 +1,6 @@
 //! The RTL of a unit beside the golden one: every output and register, every clock.
 
-use rtl_model::image::{Field, Image, Writer};
+use rtl_model::image::{Image, Writer};
 use rtl_model::sizes::Sizes;
 use rtl_model::unit::Unit;
 use verilated::{
@@ -9,6 +9,7 @@ use verilated::{
 };
 
 use crate::check::{CheckError, RtlChoice, TOP};
+use crate::lockstep::first_unlike;
 use crate::report::{first_element, hex};
 
 /// The top module that stands for a unit's: of `--top mine` it is `mine_requester`, and
@@ -35,6 +36,7 @@ pub fn build_unit<U: Unit>(
         hdl: choice.hdl.clone(),
         top: top::<U>(choice),
         parameters: sizes.chain(choice.parameters.iter().cloned()).collect(),
+        own: Vec::new(),
         options: Options { optimise: choice.optimise, compare, assertions: choice.assertions },
     };
     Ok(build(&tool, &design)?)
@@ -262,7 +264,7 @@ fn places<U: Unit>(layout: &Layout, unit: &U) -> Result<Vec<Place>, CheckError> 
     let mut out = Vec::new();
     let mut seen = vec![false; layout.instances.len()];
     seen[0] = true;
-    let mut failed = unlike(&unit.ports().fields(), &layout.instances[0].outputs);
+    let mut failed = first_unlike("port", &unit.ports().fields(), &layout.instances[0].outputs);
     unit.instances(&mut |name, outputs, regs| {
         let Some(at) = layout.instances.iter().position(|i| last(&i.path) == name) else {
             failed.get_or_insert(format!("the RTL has no instance {name}"));
@@ -271,8 +273,10 @@ fn places<U: Unit>(layout: &Layout, unit: &U) -> Result<Vec<Place>, CheckError> 
         seen[at] = true;
         let instance = &layout.instances[at];
         let shown = if instance.outputs_compared { &instance.outputs[..] } else { &[] };
-        for (model, rtl) in [(outputs.fields(), shown), (regs.fields(), &instance.regs)] {
-            if let Some(what) = unlike(&model, rtl) {
+        for (kind, model, rtl) in
+            [("output", outputs.fields(), shown), ("register", regs.fields(), &instance.regs)]
+        {
+            if let Some(what) = first_unlike(kind, &model, rtl) {
                 failed.get_or_insert(format!("{name}: {what}"));
             }
         }
@@ -286,9 +290,4 @@ fn places<U: Unit>(layout: &Layout, unit: &U) -> Result<Vec<Place>, CheckError> 
 
 fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
-}
-
-fn unlike(model: &[Field], rtl: &[Field]) -> Option<String> {
-    let n = (0..model.len().max(rtl.len())).find(|n| model.get(*n) != rtl.get(*n))?;
-    Some(format!("field {n} is {:?} in the model and {:?} in the RTL", model.get(n), rtl.get(n)))
 }

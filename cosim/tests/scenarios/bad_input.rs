@@ -378,12 +378,14 @@ fn orders_that_cannot_be_carried_out_are_refused_first() {
     let file = folder.path().join("file");
     fs::write(&file, "").expect("written");
     let (good, below) = (path.display().to_string(), file.join("x").display().to_string());
-    let orders: [&[&str]; 12] = [
+    let orders: [&[&str]; 14] = [
         &["run", &good, "--model-only", "--hdl", "hdl"],
         &["run", &good, "--model-only", "--top", "nic"],
         &["run", &good, "--model-only", "-G", "QPS=16"],
         &["run", &good, "--model-only", "--out", &below],
         &["run", &good, "-G", "QPS"],
+        &["run", &good, "-G", "NO_SUCH=3"],
+        &["mutate", "--block", "window", "--jobs", "0"],
         &["soak", "nic", "--model-only", "--seeds", "0"],
         &["soak", "nic", "--model-only", "--clocks", "0"],
         &["soak", "nic", "--model-only", "--each", "0"],

@@ -128,7 +128,7 @@ impl Work<'_> {
         let top = &self.design.top;
         output(self.verilator(dir)?.arg("--json-only"), "verilator", top)?;
         let tree = parse(&dir.join("Vtop.tree.json"), top)?;
-        let parameters = self.parameters(&Tree::new(&tree, top)?);
+        let parameters = self.parameters(&Tree::new(&tree, top)?)?;
         if parameters.is_empty() {
             return Ok((tree, parameters));
         }
@@ -136,13 +136,17 @@ impl Work<'_> {
         Ok((parse(&dir.join("Vtop.tree.json"), top)?, parameters))
     }
 
-    fn parameters(&self, tree: &Tree<'_>) -> Vec<String> {
+    fn parameters(&self, tree: &Tree<'_>) -> Result<Vec<String>, BuildError> {
         let declared = tree.parameters();
-        let given = self.design.parameters.iter();
-        given
-            .filter(|(name, _)| declared.contains(&name.as_str()))
-            .map(|(name, value)| format!("-G{name}={value}"))
-            .collect()
+        let own = &self.design.own;
+        if let Some((name, _)) = own.iter().find(|(name, _)| !declared.contains(&name.as_str())) {
+            let (top, name) = (self.design.top.clone(), name.clone());
+            return Err(BuildError::Parameter { top, name, declared: declared.join(", ") });
+        }
+        let given = self.design.parameters.iter().filter(|(name, _)| {
+            declared.contains(&name.as_str()) && own.iter().all(|(own, _)| own != name)
+        });
+        Ok(given.chain(own).map(|(name, value)| format!("-G{name}={value}")).collect())
     }
 
     /// Fills `dir` with the library and its layout.

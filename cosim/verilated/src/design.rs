@@ -62,6 +62,8 @@ pub struct Design {
     pub top: String,
     /// Values of parameters; those that the module does not declare are passed over.
     pub parameters: Vec<(String, u64)>,
+    /// Values of parameters that the module has to declare.
+    pub own: Vec<(String, u64)>,
     /// How to build it.
     pub options: Options,
 }

@@ -62,6 +62,16 @@ pub enum BuildError {
         /// What it printed.
         output: String,
     },
+    /// A parameter that the module does not declare.
+    #[error("set {name}: {top} has no such parameter; it has {declared}")]
+    Parameter {
+        /// The module.
+        top: String,
+        /// The parameter.
+        name: String,
+        /// Those that it has.
+        declared: String,
+    },
     /// Verilator's description was not as expected.
     #[error("read the description of {top}: {what}")]
     Tree {

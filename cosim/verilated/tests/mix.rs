@@ -20,6 +20,7 @@ fn design(compare: Compare) -> Design {
         hdl: rtl_folder(),
         top: "mix".into(),
         parameters: vec![("SLOTS".into(), 16), ("UNKNOWN".into(), 1)],
+        own: Vec::new(),
         options: Options { compare, ..Options::default() },
     }
 }

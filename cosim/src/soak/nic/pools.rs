@@ -6,8 +6,7 @@ use rtl_model::rng::Rng;
 
 /// Bytes around a payload, of the profile that has more of them.
 const OVERHEAD: u64 = 106;
-/// Bytes of a small ingress buffer, half of it for control: what fills is the data pool, for a lost
-/// ACK is not asked for again (CPL-2).
+/// Bytes of a small ingress buffer, half of it for control: what fills is the data pool.
 const SMALL: u64 = 40_000;
 
 /// Shares of classes, the data class's in tenths first: few and many, with a sum below, of and above
