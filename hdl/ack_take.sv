@@ -11,7 +11,8 @@
 // before anything else; a QP that opens begins without. A frame is ignored whole and counted as
 // DropPsn if any PSN that it names (its own, the one that drew it, the highest listed) is at or
 // above the next one to give, as a signed 24-bit difference with 0x800000 below; one for no open QP
-// of that peer as DropQp. Order: retire (window less each packet's nominal size) up to the
+// of that peer as DropQp. The packet that is being built counts as not given (SACK-5): it is in
+// nobody's record yet. Order: retire (window less each packet's nominal size) up to the
 // cumulative PSN, then what the bitmap lists beyond it; gap search; record; `ack`; for a cumulative
 // ACK alone `cover`, with the frame's own PSN. A listed PSN below the new cumulative one is passed
 // over, so that the ring is not asked outside the window.
@@ -19,7 +20,8 @@
 // highest one listed is `lose`; retransmit says whether it goes again. LOS-2: if any does, none is
 // looked for until the last PSN given before this frame is acknowledged.
 // NAK-1: a packet outstanding is `lose` with the code's cause; TRIMMED marks its path, as does a
-// SACK with m = 1, whatever became of the packet. NAK-2: a `lose` that is fatal is `spent`.
+// SACK with m = 1, whatever became of the packet. PTH-2: a SACK that answers a probe has its id
+// where others have the PSN that drew them. NAK-2: a `lose` that is fatal is `spent`.
 // QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
 // state its QP is in. It discards each packet past the cumulative PSN, the retired ones too,
 // because a message's last packet keeps its slot; the messages that completion has are forgotten.
@@ -66,6 +68,11 @@ module ack_take
   input  psn_t check_last_i,
   output logic check_rsp_valid_o,
   output logic check_rsp_clear_o,
+
+  // The packet that is being built for the first time, from packet_build
+  input logic building_valid_i,
+  input qp_t  building_qp_i,
+  input psn_t building_psn_i,
 
   // Packets built {qp, psn}, from packet_build; QPs that open, from qp_table
   input  logic        built_valid_i,
@@ -147,6 +154,11 @@ module ack_take
   output dest_t        skip_dest_o,
   output logic  [15:0] skip_port_o,
 
+  // Answers to probes, of the same destination and port, to path_probe
+  output logic        probed_valid_o,
+  output logic [15:0] probed_id_o,
+  output logic        probed_good_o,   // m = 0
+
   // To tx_scheduler
   output logic   ack_valid_o,
   input  logic   ack_ready_i,
@@ -215,7 +227,9 @@ module ack_take
     logic [15:0] port;             // entropy value of the packet that drew it
     logic        skip;             // a SACK's m is 1, a NACK's code TRIMMED
     logic [7:0]  code;             // of a NACK
-    logic [15:0] drew;             // the PSN that drew a SACK, from the frame's
+    logic        probe;            // a SACK answers a probe
+    logic        clean;            // its m is 0
+    logic [15:0] drew;             // the PSN that drew a SACK, from the frame's, or the probe's id
     logic [15:0] base;             // of the bitmap, from the frame's
     logic [63:0] bits;             // the bitmap; then what of it is outstanding
     qp_t         qp;
@@ -252,6 +266,7 @@ module ack_take
     len_t        held_bytes;
     psn_t        lose_psn;
     logic        skip_valid;
+    logic        probed_valid;
     logic        relc_valid;
     logic        drop_valid;
     drop_e       drop_reason;
@@ -329,6 +344,9 @@ module ack_take
   assign skip_valid_o      = regs_q.skip_valid;
   assign skip_dest_o       = regs_q.dest;
   assign skip_port_o       = regs_q.port;
+  assign probed_valid_o    = regs_q.probed_valid;
+  assign probed_id_o       = regs_q.drew;
+  assign probed_good_o     = regs_q.clean;
   assign ack_valid_o       = regs_q.state == Tell;
   assign ack_qp_o          = regs_q.qp;
   assign ack_group_o       = regs_q.group;
@@ -376,6 +394,7 @@ module ack_take
   psn_t top;  // the highest PSN listed
   psn_t ahead;  // the frame's PSN less the cumulative one
   logic lists;  // a bit is set
+  psn_t given;  // the next PSN to give; the one that is being built counts as not given
   logic wrong;  // it names a PSN not given
   logic moves;  // the cumulative PSN moves
   psn_t cum;  // after it
@@ -388,12 +407,14 @@ module ack_take
   assign base = regs_q.psn + {{8{regs_q.base[15]}}, regs_q.base};
   assign top = base + 24'(highest(regs_q.bits));
   assign ahead = regs_q.psn - find_rsp_cum_i;
+  assign given = building_valid_i && building_qp_i == find_rsp_qp_i
+      && building_psn_i == find_rsp_given_i - 24'd1 ? building_psn_i : find_rsp_given_i;
   assign wrong = not_given(
-      regs_q.psn, find_rsp_given_i
-  ) || regs_q.kind == KindSack && not_given(
-      regs_q.psn + {{8{regs_q.drew[15]}}, regs_q.drew}, find_rsp_given_i
+      regs_q.psn, given
+  ) || regs_q.kind == KindSack && !regs_q.probe && not_given(
+      regs_q.psn + {{8{regs_q.drew[15]}}, regs_q.drew}, given
   ) || lists && not_given(
-      top, find_rsp_given_i
+      top, given
   );
   assign moves = regs_q.kind != KindNack && ahead != '0 && !ahead[PSN_BITS-1];
   assign cum = moves ? regs_q.psn : find_rsp_cum_i;
@@ -464,6 +485,7 @@ module ack_take
     regs_d.purge_done = 1'b0;
     regs_d.spent_valid = 1'b0;
     regs_d.skip_valid = 1'b0;
+    regs_d.probed_valid = 1'b0;
     regs_d.check_rsp_valid = 1'b0;
     ends = 1'b0;
 
@@ -514,6 +536,8 @@ module ack_take
           regs_d.code = in_i.ctrl[16+:8];
           regs_d.skip    = in_i.kind == KindNack ? in_i.ctrl[16+:8] == 8'h01
               : in_i.kind == KindSack && in_i.ctrl[13+:2] == 2'd1;
+          regs_d.probe = in_i.kind == KindSack && in_i.ctrl[9];
+          regs_d.clean = in_i.ctrl[13+:2] == '0;
           regs_d.drew = {in_i.ctrl[16+:8], in_i.ctrl[24+:8]};
           regs_d.base = {in_i.ctrl[144+:8], in_i.ctrl[152+:8]};
           regs_d.bits = turned(in_i.ctrl[160+:64]);
@@ -557,7 +581,7 @@ module ack_take
           regs_d.qp       = find_rsp_qp_i;
           regs_d.group    = find_rsp_group_i;
           regs_d.dest     = find_rsp_dest_i;
-          regs_d.given    = find_rsp_given_i;
+          regs_d.given    = given;
           regs_d.recovers = recovers;
           regs_d.recover  = find_rsp_recover_i;
           regs_d.cum      = cum;
@@ -593,8 +617,9 @@ module ack_take
             regs_d.drop_valid  = 1'b1;
             regs_d.drop_reason = find_rsp_ok_i ? DropPsn : DropQp;
           end else begin
-            regs_d.skip_valid = regs_q.skip;
-            regs_d.state      = Retire;
+            regs_d.skip_valid   = regs_q.skip;
+            regs_d.probed_valid = regs_q.probe;
+            regs_d.state        = Retire;
             if (regs_q.kind == KindNack) begin
               regs_d.from = regs_q.psn;
               regs_d.state = cause(regs_q.code) != CauseGap && ahead != '0 && !ahead[PSN_BITS-1] ?

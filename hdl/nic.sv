@@ -339,6 +339,36 @@ module nic
   value_t path_select_next_rdata;
   value_t path_select_prev_rdata;
 
+  // From path_probe
+  logic path_probe_look_valid;
+  dest_t path_probe_look_dest;
+  logic path_probe_good_valid;
+  dest_t path_probe_good_dest;
+  value_t path_probe_good_value;
+  logic path_probe_room_valid;
+  len_t path_probe_room_bytes;
+  logic path_probe_probe_valid;
+  qp_t path_probe_probe_qp;
+  dest_t path_probe_probe_dest;
+  value_t path_probe_probe_value;
+  logic [15:0] path_probe_probe_id;
+  logic path_probe_sample_valid;
+  dest_t path_probe_sample_dest;
+  logic [47:0] path_probe_sample_at;
+  logic path_probe_missed_valid;
+  logic path_probe_due_we;
+  logic [31:0] path_probe_due_waddr;
+  logic [64:0] path_probe_due_wdata;
+  logic path_probe_due_re;
+  logic [31:0] path_probe_due_raddr;
+  logic path_probe_at_we;
+  logic [31:0] path_probe_at_waddr;
+  logic [47:0] path_probe_at_wdata;
+  logic path_probe_at_re;
+  logic [31:0] path_probe_at_raddr;
+  logic [64:0] path_probe_due_rdata;
+  logic [47:0] path_probe_at_rdata;
+
   // From tx_scheduler
   logic tx_scheduler_post_ready;
   logic tx_scheduler_ack_ready;
@@ -355,6 +385,9 @@ module nic
   group_t tx_scheduler_try_group;
   len_t tx_scheduler_try_bytes;
   logic tx_scheduler_try_commit;
+  logic tx_scheduler_room_ready;
+  logic tx_scheduler_room_rsp_valid;
+  logic tx_scheduler_room_rsp_ok;
   logic tx_scheduler_resv_valid;
   len_t tx_scheduler_resv_bytes;
   logic tx_scheduler_slot_ready;
@@ -713,6 +746,10 @@ module nic
   logic [399:0] pcie_cqes_ram_rdata;
 
   // From packet_build
+  logic packet_build_probe_ready;
+  logic packet_build_building_valid;
+  qp_t packet_build_building_qp;
+  psn_t packet_build_building_psn;
   logic packet_build_hand_ready;
   logic packet_build_again_ready;
   logic packet_build_query_valid;
@@ -1038,6 +1075,9 @@ module nic
   qp_t ack_take_lose_qp;
   psn_t ack_take_lose_psn;
   cause_e ack_take_lose_cause;
+  logic ack_take_probed_valid;
+  logic [15:0] ack_take_probed_id;
+  logic ack_take_probed_good;
   logic ack_take_skip_valid;
   dest_t ack_take_skip_dest;
   logic [15:0] ack_take_skip_port;
@@ -1596,12 +1636,12 @@ module nic
       .bad_valid_i(retransmit_bad_valid),
       .bad_dest_i(retransmit_bad_dest),
       .bad_port_i(retransmit_bad_port),
-      .good_valid_i(1'b0),
-      .good_dest_i('0),
-      .good_value_i('0),
-      .look_valid_i(1'b0),
+      .good_valid_i(path_probe_good_valid),
+      .good_dest_i(path_probe_good_dest),
+      .good_value_i(path_probe_good_value),
+      .look_valid_i(path_probe_look_valid),
       .look_ready_o(path_select_look_ready),
-      .look_dest_i('0),
+      .look_dest_i(path_probe_look_dest),
       .look_rsp_valid_o(path_select_look_rsp_valid),
       .look_rsp_bad_o(path_select_look_rsp_bad),
       .troubled_o(path_select_troubled),
@@ -1678,6 +1718,101 @@ module nic
       .rdata_o(path_select_prev_rdata)
   );
 
+  path_probe #(
+      .DESTS(DESTS),
+      .QPS  (QPS)
+  ) u_path_probe (
+      .clk_i,
+      .rst_ni,
+      .cfg_timeout_i(csr_cfg_timeout),
+      .cfg_icrc_i(csr_cfg_icrc),
+      .ticks_i(timer_wheel_now),
+      .now_i,
+      .troubled_i(path_select_troubled),
+      .fell_valid_i(path_select_fell_valid),
+      .rose_valid_i(path_select_rose_valid),
+      .told_dest_i(path_select_told_dest),
+      .told_value_i(path_select_told_value),
+      .look_valid_o(path_probe_look_valid),
+      .look_ready_i(path_select_look_ready),
+      .look_dest_o(path_probe_look_dest),
+      .look_rsp_valid_i(path_select_look_rsp_valid),
+      .look_rsp_bad_i(path_select_look_rsp_bad),
+      .good_valid_o(path_probe_good_valid),
+      .good_dest_o(path_probe_good_dest),
+      .good_value_o(path_probe_good_value),
+      .probed_valid_i(ack_take_probed_valid),
+      .probed_dest_i(ack_take_skip_dest),
+      .probed_port_i(ack_take_skip_port),
+      .probed_id_i(ack_take_probed_id),
+      .probed_good_i(ack_take_probed_good),
+      .created_valid_i(qp_table_created_valid),
+      .created_qpn_i(qp_table_created_qpn),
+      .created_dest_i(qp_table_created_dest),
+      .closed_valid_i(qp_table_closed_valid),
+      .closed_qpn_i(qp_table_closed_qpn),
+      .dead_i(qp_table_dead),
+      .room_valid_o(path_probe_room_valid),
+      .room_ready_i(tx_scheduler_room_ready),
+      .room_bytes_o(path_probe_room_bytes),
+      .room_rsp_valid_i(tx_scheduler_room_rsp_valid),
+      .room_rsp_ok_i(tx_scheduler_room_rsp_ok),
+      .probe_valid_o(path_probe_probe_valid),
+      .probe_ready_i(packet_build_probe_ready),
+      .probe_qp_o(path_probe_probe_qp),
+      .probe_dest_o(path_probe_probe_dest),
+      .probe_value_o(path_probe_probe_value),
+      .probe_id_o(path_probe_probe_id),
+      .tx_valid_i(egress_arbiter_tx_valid),
+      .tx_cls_i(egress_arbiter_tx_cls),
+      .tx_i(egress_arbiter_tx),
+      .end_valid_i(egress_arbiter_end_valid),
+      .end_cls_i(egress_arbiter_end_cls),
+      .end_data_i(egress_arbiter_end_data),
+      .sample_valid_o(path_probe_sample_valid),
+      .sample_dest_o(path_probe_sample_dest),
+      .sample_at_o(path_probe_sample_at),
+      .missed_valid_o(path_probe_missed_valid),
+      .due_we_o(path_probe_due_we),
+      .due_waddr_o(path_probe_due_waddr),
+      .due_wdata_o(path_probe_due_wdata),
+      .due_re_o(path_probe_due_re),
+      .due_raddr_o(path_probe_due_raddr),
+      .due_rdata_i(path_probe_due_rdata),
+      .at_we_o(path_probe_at_we),
+      .at_waddr_o(path_probe_at_waddr),
+      .at_wdata_o(path_probe_at_wdata),
+      .at_re_o(path_probe_at_re),
+      .at_raddr_o(path_probe_at_raddr),
+      .at_rdata_i(path_probe_at_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(path_probe_due_wdata)),
+      .DEPTH(DESTS * 128)
+  ) u_path_probe_due (
+      .clk_i,
+      .we_i(path_probe_due_we),
+      .waddr_i(path_probe_due_waddr),
+      .wdata_i(path_probe_due_wdata),
+      .re_i(path_probe_due_re),
+      .raddr_i(path_probe_due_raddr),
+      .rdata_o(path_probe_due_rdata)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(path_probe_at_wdata)),
+      .DEPTH(DESTS * 128)
+  ) u_path_probe_at (
+      .clk_i,
+      .we_i(path_probe_at_we),
+      .waddr_i(path_probe_at_waddr),
+      .wdata_i(path_probe_at_wdata),
+      .re_i(path_probe_at_re),
+      .raddr_i(path_probe_at_raddr),
+      .rdata_o(path_probe_at_rdata)
+  );
+
   tx_scheduler #(
       .QPS(QPS)
   ) u_tx_scheduler (
@@ -1735,6 +1870,11 @@ module nic
       .try_rsp_valid_i(window_try_rsp_valid),
       .try_rsp_ok_i(window_try_rsp_ok),
       .egress_free_i(egress_arbiter_egress_free),
+      .room_valid_i(path_probe_room_valid),
+      .room_ready_o(tx_scheduler_room_ready),
+      .room_bytes_i(path_probe_room_bytes),
+      .room_rsp_valid_o(tx_scheduler_room_rsp_valid),
+      .room_rsp_ok_o(tx_scheduler_room_rsp_ok),
       .resv_valid_o(tx_scheduler_resv_valid),
       .resv_bytes_o(tx_scheduler_resv_bytes),
       .half_valid_i(egress_arbiter_half_valid),
@@ -2561,6 +2701,16 @@ module nic
   packet_build u_packet_build (
       .clk_i,
       .rst_ni,
+      .probe_valid_i(path_probe_probe_valid),
+      .probe_ready_o(packet_build_probe_ready),
+      .probe_qp_i(path_probe_probe_qp),
+      .probe_dest_i(path_probe_probe_dest),
+      .probe_value_i(path_probe_probe_value),
+      .probe_id_i(path_probe_probe_id),
+      .building_valid_o(packet_build_building_valid),
+      .building_qp_o(packet_build_building_qp),
+      .building_psn_o(packet_build_building_psn),
+      .cfg_icrc_i(csr_cfg_icrc),
       .hand_valid_i(payload_fetch_hand_valid),
       .hand_ready_o(packet_build_hand_ready),
       .hand_i(payload_fetch_hand),
@@ -3522,6 +3672,12 @@ module nic
       .skip_valid_o(ack_take_skip_valid),
       .skip_dest_o(ack_take_skip_dest),
       .skip_port_o(ack_take_skip_port),
+      .probed_valid_o(ack_take_probed_valid),
+      .probed_id_o(ack_take_probed_id),
+      .probed_good_o(ack_take_probed_good),
+      .building_valid_i(packet_build_building_valid),
+      .building_qp_i(packet_build_building_qp),
+      .building_psn_i(packet_build_building_psn),
       .ack_valid_o(ack_take_ack_valid),
       .ack_ready_i(tx_scheduler_ack_ready),
       .ack_qp_o(ack_take_ack_qp),

@@ -7,6 +7,9 @@
 // PKT-1: entropy and headers once the payload is there. PKT-3: codepoint of a first transmission or
 // of a retransmission. PKT-4: class 0. PKT-5: ACK-request on the last packet of a message, on a
 // tight window and on a retransmission, which has the retransmit flag too.
+// PTH-2: a probe goes before both, on the value that path_probe names: headers and PETH, no
+// payload, no trim, R and this side's own number, and the value's place in slot and off. It asks
+// qp_table alone, and is given no PSN.
 // PKT-6: a retransmission goes before a segment that is handed on at the same time. It asks neither
 // window nor replay_store, which has its record, and is given no PSN: its entropy value is new.
 // QP-4: while the peer's number is unknown, R is set and the QP field is this side's own number.
@@ -24,6 +27,7 @@
 module packet_build
   import nic_pkg::*;
   import header_pkg::*;
+  import path_pkg::*;
 (
   input logic clk_i,
   input logic rst_ni,
@@ -37,6 +41,14 @@ module packet_build
   input  logic     again_valid_i,
   output logic     again_ready_o,
   input  segment_t again_i,
+
+  // Probes, from path_probe
+  input  logic          probe_valid_i,
+  output logic          probe_ready_o,
+  input  qp_t           probe_qp_i,
+  input  dest_t         probe_dest_i,
+  input  value_t        probe_value_i,
+  input  logic   [15:0] probe_id_i,
 
   // Is the group's window tight?, to window
   output logic   query_valid_o,
@@ -73,13 +85,18 @@ module packet_build
   input  logic   frame_ready_i,
   output frame_t frame_o,
 
+  // The packet that is being built for the first time, to ack_take
+  output logic building_valid_o,
+  output qp_t  building_qp_o,
+  output psn_t building_psn_o,
+
   // A packet was built for the first time, to the log
   output logic built_valid_o,
   output qp_t  built_qp_o,
   output psn_t built_psn_o,
   output logic built_ack_req_o,
 
-  // A frame was made, a first one or not, to replay_store and the log
+  // A packet's frame was made, a first one or not, to replay_store and the log
   output logic         made_valid_o,
   output slot_t        made_slot_o,
   output logic  [15:0] made_port_o,
@@ -93,13 +110,16 @@ module packet_build
   input logic [   5:0] cfg_dscp0_i,
   input logic [   5:0] cfg_dscp1_i,
   input logic [   5:0] cfg_dscp2_i,
-  input logic          cfg_distinct_rtx_i,  // retransmissions have a codepoint of their own
+  input logic          cfg_distinct_rtx_i,   // retransmissions have a codepoint of their own
   input logic [   1:0] cfg_ecn_i,
   input logic          cfg_trimming_i,
   input logic [   7:0] cfg_ttl_i,
   input logic [   6:0] cfg_data_hdr_i,
-  input logic [   6:0] cfg_wire_overhead_i
+  input logic [   6:0] cfg_wire_overhead_i,
+  input logic          cfg_icrc_i            // ICRCEnable: 4 B more (PKT-1)
 );
+
+  localparam logic [6:0] PROBE_HDR = 7'd70;  // without FCS
 
   ///////////////
   // Registers //
@@ -109,6 +129,8 @@ module packet_build
     logic        busy;           // `seg` is in work
     segment_t    seg;
     logic        rtx;            // it goes again
+    logic        probe;          // it is a probe
+    logic [15:0] probe_id;
     logic        query_valid;    // requests that wait to be taken
     logic        data_valid;
     logic        build_valid;
@@ -137,6 +159,8 @@ module packet_build
       busy: 1'b0,
       seg: segment_t'(0),
       rtx: 1'b0,
+      probe: 1'b0,
+      probe_id: '0,
       query_valid: 1'b0,
       data_valid: 1'b0,
       build_valid: 1'b0,
@@ -182,8 +206,9 @@ module packet_build
 
   logic free;  // for the next packet
   assign free = !regs_q.busy || finish;
-  assign again_ready_o = free;
-  assign hand_ready_o = free && !again_valid_i;
+  assign probe_ready_o = free;
+  assign again_ready_o = free && !probe_valid_i;
+  assign hand_ready_o = free && !again_valid_i && !probe_valid_i;
   assign query_valid_o = regs_q.query_valid;
   assign query_group_o = regs_q.seg.group;
   assign data_valid_o = regs_q.data_valid;
@@ -191,7 +216,10 @@ module packet_build
   assign build_valid_o = regs_q.build_valid;
   assign build_qp_o = regs_q.seg.qp;
   assign build_psn_o = regs_q.seg.psn;
-  assign build_again_o = regs_q.rtx;
+  assign build_again_o = regs_q.rtx || regs_q.probe;
+  assign building_valid_o = regs_q.busy && !build_again_o;
+  assign building_qp_o = regs_q.seg.qp;
+  assign building_psn_o = regs_q.seg.psn;
   assign rec_valid_o = regs_q.rec_valid;
   assign rec_o = regs_q.seg;
   assign frame_valid_o = regs_q.frame_valid;
@@ -213,9 +241,10 @@ module packet_build
   logic   [7:0] opcode;
   base_t        base;
   reth_t        target;
+  peth_t        probe;
   frame_t       frame;
 
-  assign ack_req = regs_q.seg.last || regs_q.tight || regs_q.rtx;
+  assign ack_req = !regs_q.probe && (regs_q.seg.last || regs_q.tight || regs_q.rtx);
 
   always_comb begin
     unique case ({
@@ -232,17 +261,20 @@ module packet_build
     base.src_mac = cfg_own_mac_i;
     base.src_ip = cfg_own_ip_i;
     base.dst_ip = cfg_peer_ip_i[{regs_q.seg.dest, 5'd0}+:32];
-    base.dscp      = !cfg_trimming_i ? cfg_dscp0_i
+    base.dscp      = !cfg_trimming_i || regs_q.probe ? cfg_dscp0_i
         : regs_q.rtx && cfg_distinct_rtx_i ? cfg_dscp2_i : cfg_dscp1_i;
     base.rtx = regs_q.rtx;
     base.ecn = cfg_ecn_i;
     base.ttl = cfg_ttl_i;
     base.len = regs_q.seg.len + len_t'(cfg_wire_overhead_i);
+    if (regs_q.probe) begin
+      base.len = PROBE_BYTES + (cfg_icrc_i ? ICRC_BYTES : '0);
+    end
     base.sport = regs_q.sport;
-    base.opcode = opcode;
-    base.qpn = regs_q.remote_valid ? regs_q.remote : regs_q.own_qpn;
+    base.opcode = regs_q.probe ? OP_PROBE : opcode;
+    base.by_sender = !regs_q.remote_valid || regs_q.probe;
+    base.qpn = base.by_sender ? regs_q.own_qpn : regs_q.remote;
     base.ack_req = ack_req;
-    base.by_sender = !regs_q.remote_valid;
     base.psn = regs_q.seg.psn;
 
     target.raddr = regs_q.seg.raddr;
@@ -252,9 +284,18 @@ module packet_build
     frame.hdr = 832'({reth(target), meth(regs_q.seg.msn), base_header(base)});
     frame.hdr_len = cfg_data_hdr_i;
     frame.len = base.len;
-    frame.data = 1'b1;
+    frame.data = !regs_q.probe;
     frame.slot = regs_q.seg.slot;
     frame.off = regs_q.seg.laddr[5:0];
+
+    probe.probe_id = regs_q.probe_id;
+    probe.own_pdc = regs_q.own_qpn[15:0];
+    probe.peer_pdc = regs_q.remote_valid ? regs_q.remote[15:0] : '0;
+    probe.timestamp = '0;
+    if (regs_q.probe) begin
+      frame.hdr = 832'({peth(probe), base_header(base)});
+      frame.hdr_len = PROBE_HDR;
+    end
   end
 
   always_comb begin
@@ -286,8 +327,8 @@ module packet_build
     if (frame_ready_i) begin
       regs_d.frame_valid = 1'b0;
     end
-    regs_d.built_valid = finish && !regs_q.rtx;
-    regs_d.made_valid  = finish;
+    regs_d.built_valid = finish && !build_again_o;
+    regs_d.made_valid  = finish && !regs_q.probe;
     if (finish) begin
       regs_d.made_slot     = regs_q.seg.slot;
       regs_d.made_port     = regs_q.sport;
@@ -301,9 +342,10 @@ module packet_build
     end
 
     // The next packet.
-    if (free && (again_valid_i || hand_valid_i)) begin
+    if (free && (probe_valid_i || again_valid_i || hand_valid_i)) begin
       regs_d.busy        = 1'b1;
-      regs_d.rtx         = again_valid_i;
+      regs_d.probe       = probe_valid_i;
+      regs_d.rtx         = again_valid_i && !probe_valid_i;
       regs_d.seg         = again_valid_i ? again_i : hand_i;
       regs_d.query_valid = !again_valid_i;
       regs_d.data_valid  = 1'b1;
@@ -313,6 +355,20 @@ module packet_build
       regs_d.tight       = 1'b0;
       regs_d.data_done   = 1'b0;
       regs_d.build_done  = 1'b0;
+    end
+    if (free && probe_valid_i) begin
+      regs_d.probe_id    = probe_id_i;
+      regs_d.seg         = segment_t'(0);
+      regs_d.seg.qp      = probe_qp_i;
+      regs_d.seg.dest    = probe_dest_i;
+      regs_d.seg.slot    = {probe_dest_i[2:0], probe_value_i};
+      regs_d.seg.laddr   = 64'(probe_dest_i[5:3]);
+      regs_d.sport       = port_of(probe_value_i);
+      regs_d.query_valid = 1'b0;
+      regs_d.data_valid  = 1'b0;
+      regs_d.rec_valid   = 1'b0;
+      regs_d.query_done  = 1'b1;
+      regs_d.data_done   = 1'b1;
     end
   end
 
@@ -329,5 +385,8 @@ module packet_build
 
   // A packet is logged as its frame goes out.
   `ASSERT(BuiltWithFrame_A, built_valid_o |-> frame_valid_o && made_valid_o)
+
+  // A probe has no slot to be given back.
+  `ASSERT(MadeWithSlot_A, made_valid_o |-> frame_o.data)
 
 endmodule

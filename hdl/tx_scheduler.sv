@@ -1,13 +1,13 @@
 // Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //
 // Twin of rtl-model/src/tx_scheduler.rs. One thing at a time, in this order (section 16): an ack, a
-// drop, a packet that waits, a copy that is new, a post, a starved group that rejoins, a turn. A
-// turn takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in which the next one
-// may begin; 2 more for each QP passed over for tags, more while `window` serves others. An ack
-// takes 2 clocks and a post 3, each 3 more where its group may join the list. sched_pkg has the
-// words of its memories and what is done to them. It is longer than a module should be: turns,
-// posts and acknowledgements share three memories and the list, and a list of its own would cost a
-// clock a turn and miss the end of a pass.
+// drop, a packet that waits, room for a probe, a copy that is new, a post, a starved group that
+// rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in
+// which the next one may begin; 2 more for each QP passed over for tags, more while `window` serves
+// others. An ack takes 2 clocks and a post 3, each 3 more where its group may join the list, and
+// room for a probe 2. sched_pkg has the words of its memories and what is done to them.
+// It is longer than a module should be: turns, posts and acknowledgements share three memories and
+// the list, and a list of its own would cost a clock a turn and miss the end of a pass.
 // SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its PSN
 // window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at once:
 // the try commits if the pool has room; if not, a shut window still makes the group leave, and an
@@ -115,6 +115,13 @@ module tx_scheduler
   output len_t   resv_bytes_o,
   input  logic   half_valid_i,   // a release has left 2 * occupancy <= pool
 
+  // Room for probes in the same pool, from path_probe
+  input  logic room_valid_i,
+  output logic room_ready_o,
+  input  len_t room_bytes_i,
+  output logic room_rsp_valid_o,
+  output logic room_rsp_ok_o,     // it is reserved
+
   // Free slots, from replay_store
   input  logic  slot_valid_i,
   output logic  slot_ready_o,
@@ -184,29 +191,30 @@ module tx_scheduler
     WaitCtx,     // has the group's word
     Ask,         // asks retransmit for a packet, and waits for it
     AskWindow,   // waits for the window, then sends it again, leaves or stops
-    JoinWindow   // waits for the window, then the group joins
+    JoinWindow,  // waits for the window, then the group joins
+    Room         // reserves for a probe, if there is room
   } state_e;
 
   typedef struct {
     state_e         state;
     logic           passing;
-    logic           stopped;      // by the pool
-    logic           armed;        // for the first half event since a stop
-    logic [14:0]    bells;        // a half event on its way to a pass
-    group_t         head;         // the ready list, `count` groups
+    logic           stopped;         // by the pool
+    logic           armed;           // for the first half event since a stop
+    logic [14:0]    bells;           // a half event on its way to a pass
+    group_t         head;            // the ready list, `count` groups
     group_t         tail;
     logic [8:0]     count;
     group_t         next[QPS];
     logic [QPS-1:0] on_list;
-    logic [QPS-1:0] starved;      // left the list for want of slots or tags
-    logic [QPS-1:0] known;        // the group's word in `work` counts
-    qp_t            qp;           // chosen in this turn
-    logic           wrapped;      // it is not above the QP last served
-    logic           again;        // another was passed over before it
-    logic           slotless;     // for want of a slot
-    logic           front;        // the group that is to join goes to the head
-    logic           copies;       // a copy for an ACK waits
-    logic           copying;      // the turn is its
+    logic [QPS-1:0] starved;         // left the list for want of slots or tags
+    logic [QPS-1:0] known;           // the group's word in `work` counts
+    qp_t            qp;              // chosen in this turn
+    logic           wrapped;         // it is not above the QP last served
+    logic           again;           // another was passed over before it
+    logic           slotless;        // for want of a slot
+    logic           front;           // the group that is to join goes to the head
+    logic           copies;          // a copy for an ACK waits
+    logic           copying;         // the turn is its
     logic           copy_done;
     logic           ask_valid;
     psn_t           ask_from;
@@ -218,6 +226,8 @@ module tx_scheduler
     logic           try_commit;
     logic           resv_valid;
     len_t           resv_bytes;
+    logic           room_rsp_valid;
+    logic           room_rsp_ok;
     logic           seg_valid;
     segment_t       seg;
     logic           sent_valid;
@@ -247,34 +257,37 @@ module tx_scheduler
   // Outputs //
   /////////////
 
-  assign try_valid_o   = regs_q.try_valid;
-  assign try_group_o   = regs_q.try_group;
-  assign try_bytes_o   = regs_q.try_bytes;
-  assign try_commit_o  = regs_q.try_commit;
-  assign resv_valid_o  = regs_q.resv_valid;
-  assign resv_bytes_o  = regs_q.resv_bytes;
-  assign seg_valid_o   = regs_q.seg_valid;
-  assign seg_o         = regs_q.seg;
-  assign sent_valid_o  = regs_q.sent_valid;
-  assign sent_qp_o     = regs_q.sent_qp;
-  assign sent_msg_o    = regs_q.sent_msg;
-  assign sent_slot_o   = regs_q.sent_slot;
-  assign sent_psn_o    = regs_q.sent_psn;
-  assign sent_first_o  = regs_q.sent_first;
-  assign passing_o     = regs_q.passing;
-  assign stall_slots_o = regs_q.stall_slots;
-  assign stall_tags_o  = regs_q.stall_tags;
-  assign post_ready_o  = regs_q.state == PostLink;
-  assign ack_ready_o   = regs_q.state == AckCtx;
-  assign drop_ready_o  = regs_q.state == DropCtx;
-  assign wait_ready_o  = regs_q.state == WaitCtx;
-  assign ask_valid_o   = regs_q.ask_valid;
-  assign ask_qp_o      = regs_q.qp;
-  assign ask_from_o    = regs_q.ask_from;
-  assign ask_copy_o    = regs_q.copying;
-  assign copy_done_o   = regs_q.copy_done;
-  assign end_valid_o   = regs_q.end_valid;
-  assign end_take_o    = regs_q.end_take;
+  assign try_valid_o      = regs_q.try_valid;
+  assign try_group_o      = regs_q.try_group;
+  assign try_bytes_o      = regs_q.try_bytes;
+  assign try_commit_o     = regs_q.try_commit;
+  assign resv_valid_o     = regs_q.resv_valid;
+  assign resv_bytes_o     = regs_q.resv_bytes;
+  assign room_ready_o     = regs_q.state == Room;
+  assign room_rsp_valid_o = regs_q.room_rsp_valid;
+  assign room_rsp_ok_o    = regs_q.room_rsp_ok;
+  assign seg_valid_o      = regs_q.seg_valid;
+  assign seg_o            = regs_q.seg;
+  assign sent_valid_o     = regs_q.sent_valid;
+  assign sent_qp_o        = regs_q.sent_qp;
+  assign sent_msg_o       = regs_q.sent_msg;
+  assign sent_slot_o      = regs_q.sent_slot;
+  assign sent_psn_o       = regs_q.sent_psn;
+  assign sent_first_o     = regs_q.sent_first;
+  assign passing_o        = regs_q.passing;
+  assign stall_slots_o    = regs_q.stall_slots;
+  assign stall_tags_o     = regs_q.stall_tags;
+  assign post_ready_o     = regs_q.state == PostLink;
+  assign ack_ready_o      = regs_q.state == AckCtx;
+  assign drop_ready_o     = regs_q.state == DropCtx;
+  assign wait_ready_o     = regs_q.state == WaitCtx;
+  assign ask_valid_o      = regs_q.ask_valid;
+  assign ask_qp_o         = regs_q.qp;
+  assign ask_from_o       = regs_q.ask_from;
+  assign ask_copy_o       = regs_q.copying;
+  assign copy_done_o      = regs_q.copy_done;
+  assign end_valid_o      = regs_q.end_valid;
+  assign end_take_o       = regs_q.end_take;
 
   // The group at work and its word.
   group_t group;
@@ -457,6 +470,7 @@ module tx_scheduler
     regs_d.seg_valid = regs_q.seg_valid && !seg_ready_i;
     regs_d.sent_valid = regs_q.sent_valid && !sent_ready_i;
     regs_d.resv_valid = issue || resend || copies;
+    regs_d.room_rsp_valid = 1'b0;
     regs_d.ask_valid = regs_q.ask_valid && !ask_ready_i;
     regs_d.end_valid = 1'b0;
     regs_d.copy_done = 1'b0;
@@ -474,6 +488,8 @@ module tx_scheduler
           regs_d.state = DropCtx;
         end else if (wait_valid_i) begin
           regs_d.state = WaitCtx;
+        end else if (room_valid_i) begin
+          regs_d.state = Room;
         end else if (news) begin
           regs_d.copies = 1'b1;
           begins        = 1'b1;
@@ -624,6 +640,16 @@ module tx_scheduler
         end
         if (regs_q.state inside {PostLink, WaitCtx}) begin
           regs_d.known[group[QB-1:0]] = 1'b1;
+        end
+      end
+
+      Room: begin
+        regs_d.state          = Idle;
+        regs_d.room_rsp_valid = 1'b1;
+        regs_d.room_rsp_ok    = egress_free_i >= 32'(room_bytes_i);
+        regs_d.resv_valid     = regs_d.room_rsp_ok;
+        if (regs_d.room_rsp_ok) begin
+          regs_d.resv_bytes = room_bytes_i;
         end
       end
 

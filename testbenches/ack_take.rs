@@ -32,6 +32,7 @@ enum Told {
     Lose(u8, Psn, Cause),
     Spent(u8),
     Skip(u8, u16),
+    Probed(u8, u16, u16, bool),
     Update(u8, Psn, Option<Qpn>, (bool, Psn)),
     Ack(u8, u8, Psn),
     Cover(u8, Psn),
@@ -129,7 +130,8 @@ impl Sender {
         let b = bytes(p);
         let sack = p.kind == Kind::Sack;
         let bits = if sack { listed(p) } else { Vec::new() };
-        let drew = sack.then(|| i64::from(i16::from_be_bytes([b[2], b[3]])));
+        let probe = sack && b[1] & 2 != 0;
+        let drew = (sack && !probe).then(|| i64::from(i16::from_be_bytes([b[2], b[3]])));
         // Each PSN named is one of the 2^23 below the next one to give, or the frame is ignored.
         let offsets = [Some(0), drew, bits.last().copied()];
         let below = |offset: i64| (c.given - i64::from(p.psn.0) - offset).rem_euclid(1 << 24);
@@ -141,6 +143,10 @@ impl Sender {
         let skips = if sack { b[1] >> 5 & 3 == 1 } else { p.kind == Kind::Nack && b[2] == 1 };
         if skips {
             told.push(Told::Skip(c.dest, p.sport));
+        }
+        if probe {
+            let id = u16::from_be_bytes([b[2], b[3]]);
+            told.push(Told::Probed(c.dest, p.sport, id, b[1] >> 5 & 3 == 0));
         }
         let moves = p.kind != Kind::Nack && named > c.cum;
         if moves {
@@ -355,7 +361,7 @@ impl Bench {
         i.retire_rsp_valid = false;
         i.lose_rsp_valid = false;
         i.map_rsp_valid = false;
-        if let Some((1, found)) = &self.find {
+        if let Some((1, found)) = self.find.take_if(|(left, _)| *left == 1) {
             i.find_rsp_valid = true;
             i.find_rsp_ok = found.is_some();
             if let Some(c) = found {
@@ -366,8 +372,11 @@ impl Bench {
                 i.find_rsp_cum = psn(c.cum);
                 i.find_rsp_recovers = c.recovers;
                 i.find_rsp_recover = psn(c.recover);
+                // A purge comes once all is built.
+                if !self.pair.regs().purge {
+                    self.building(i, &c);
+                }
             }
-            self.find = None;
         }
         i.upd_done = matches!(self.update, Some((1, ())));
         if i.upd_done {
@@ -393,6 +402,22 @@ impl Bench {
         {
             i.map_rsp_valid = true;
             (i.map_rsp_hit, i.map_rsp_psn, i.map_rsp_bits) = (hit, psn, bits);
+        }
+    }
+
+    /// SACK-5: a packet that is being built, of this QP or of another, given already or not yet.
+    fn building(&mut self, i: &mut Inputs, c: &Connection) {
+        i.building_valid = true;
+        i.building_qp = i.find_rsp_qp;
+        i.building_psn = psn(c.given);
+        match self.rng.below(4) {
+            0 => i.find_rsp_given = psn(c.given + 1),
+            1 => i.building_qp ^= 1,
+            2 => (i.building_valid, i.building_psn) = (false, psn(c.given - 1)),
+            _ => {}
+        }
+        if i.building_qp != i.find_rsp_qp {
+            i.building_psn = psn(c.given - 1);
         }
     }
 
@@ -461,6 +486,9 @@ impl Bench {
         }
         if o.skip_valid {
             self.told(Told::Skip(o.skip_dest, o.skip_port));
+        }
+        if o.probed_valid {
+            self.told(Told::Probed(o.skip_dest, o.skip_port, o.probed_id, o.probed_good));
         }
         if o.spent_valid {
             self.told(Told::Spent(o.spent_qp));
@@ -831,9 +859,11 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
         Kind::Nack => neth(rng.pick(&[1, 2, 0x0b, 1, 5])),
         _ => seth(rng.below(3) as u8, drew, base, bits),
     };
+    let answers = kind == Kind::Sack && rng.percent(15);
     // Any number of the receiver's.
     let mut bytes = [0; 32];
     ctrl.to_bytes(&mut bytes);
+    bytes[1] |= u8::from(answers) << 1;
     (bytes[8], bytes[9], bytes[12]) = (rng.bits() as u8, rng.bits() as u8, rng.bits() as u8);
     let ctrl = Wide::from_bytes(&bytes);
     Parsed {
@@ -846,7 +876,7 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
     }
 }
 
-/// ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, CPL-2, QP-4, QP-6: random frames and partners; the
+/// ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, NAK-2, CPL-2, QP-4, QP-6, PTH-2: random frames; the
 /// plain sender holds against all that is said.
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {

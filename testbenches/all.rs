@@ -17,6 +17,7 @@ mod mutants;
 mod nic;
 mod packet_build;
 mod packet_parse;
+mod path_probe;
 mod path_select;
 mod pause_hold;
 mod pause_send;

@@ -94,6 +94,8 @@ fn pkt_5_unknown_number_and_tight_window() -> Result<(), Mismatch> {
 struct Answers {
     /// It goes again.
     rtx: bool,
+    /// It is a probe: its value and its id.
+    probe: Option<(u8, u16)>,
     tight: bool,
     port: u16,
     remote: Option<Qpn>,
@@ -155,6 +157,35 @@ fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
     assert_eq!(bytes[74..], [0; 30]);
 }
 
+/// PTH-2, section 12: a probe, by etherparse and by bytes.
+fn check_probe(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
+    let (value, id) = answers.probe.expect("a probe");
+    let bytes = header(frame);
+    assert_eq!(frame.len, if i.cfg_icrc { 78 } else { 74 });
+    assert_eq!((frame.hdr_len, frame.data), (70, false));
+    let place = u16::from(seg.dest) << 7 | u16::from(value);
+    assert_eq!((frame.slot, u16::from(frame.off)), (place & 0x3ff, place >> 10));
+    let mut wire = bytes[..70].to_vec();
+    wire.resize(usize::from(frame.len) - 4, 0);
+    let sliced = SlicedPacket::from_ethernet(&wire).expect("a frame");
+    let Some(NetSlice::Ipv4(net)) = &sliced.net else { panic!("IPv4") };
+    let ip = net.header().to_header();
+    assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+    let peers = i.cfg_peer_ip.0[usize::from(seg.dest) / 2];
+    assert_eq!(ip.destination, ((peers >> (seg.dest % 2 * 32)) as u32).to_be_bytes());
+    assert_eq!((ip.dscp.value(), ip.ecn.value()), (i.cfg_dscp0, i.cfg_ecn), "no trim");
+    let Some(TransportSlice::Udp(udp)) = &sliced.transport else { panic!("UDP") };
+    assert_eq!((udp.source_port(), udp.destination_port()), (256 + u16::from(value), 4_791));
+    assert_eq!(udp.length(), frame.len - 38);
+    let own = answers.own.0.to_be_bytes();
+    let peer = answers.remote.map_or([0; 4], |r| r.0.to_be_bytes());
+    let [high, low] = id.to_be_bytes();
+    let bth = [0xde, 0, 0xff, 0xff, 0, own[1], own[2], own[3], 0x40, 0, 0, 0];
+    let peth = [0x30, 0, 0, 0, high, low, 0, 0, own[2], own[3], peer[2], peer[3], 0, 0, 0, 1];
+    assert_eq!(udp.payload()[..28], [&bth[..], &peth].concat());
+    assert_eq!(bytes[70..], [0; 34]);
+}
+
 fn segment(rng: &mut Rng) -> Segment {
     Segment {
         qp: rng.bits() as u8,
@@ -205,6 +236,9 @@ struct Around {
     /// A packet that goes again.
     again: Option<Segment>,
     again_out: u64,
+    /// A probe: QP, destination, value, id.
+    probe: Option<(u8, u8, u8, u16)>,
+    probes_out: u64,
     in_work: VecDeque<(Segment, Answers)>,
     recorded: u64,
     built: u64,
@@ -225,6 +259,7 @@ fn random_settings(rng: &mut Rng) -> Inputs {
         cfg_distinct_rtx: rng.percent(50),
         cfg_ecn: rng.below(4) as u8,
         cfg_trimming: rng.percent(50),
+        cfg_icrc: rng.percent(50),
         cfg_ttl: rng.bits() as u8,
         ..settings()
     }
@@ -240,7 +275,17 @@ impl Around {
         if self.again.is_none() && rng.percent(busy / 3) {
             self.again = Some(segment(rng));
         }
+        if self.probe.is_none() && rng.percent(busy / 20) {
+            let (dest, value) = (rng.below(64) as u8, rng.below(128) as u8);
+            self.probe = Some((rng.bits() as u8, dest, value, rng.bits() as u16));
+        }
+        let (probe_qp, probe_dest, probe_value, probe_id) = self.probe.unwrap_or_default();
         let mut i = Inputs {
+            probe_valid: self.probe.is_some(),
+            probe_qp,
+            probe_dest,
+            probe_value,
+            probe_id,
             again_valid: self.again.is_some(),
             again: self.again.unwrap_or_default(),
             hand_valid: self.waiting.is_some(),
@@ -278,7 +323,13 @@ impl Around {
     fn edge(&mut self, i: &Inputs, o: &Outputs, rng: &mut Rng) {
         if let Some((seg, answers)) = self.in_work.back() {
             // PKT-6: a packet that goes again has its record, and its PSN.
-            assert!(!(answers.rtx && (o.query_valid || o.rec_valid)));
+            let again = answers.rtx || answers.probe.is_some();
+            assert!(!(again && (o.query_valid || o.rec_valid)));
+            assert!(!(answers.probe.is_some() && o.data_valid), "PTH-2: the value is named");
+            // SACK-5: what is being built for the first time.
+            if o.building_valid {
+                assert_eq!((again, o.building_qp, o.building_psn), (false, seg.qp, seg.psn));
+            }
             if o.query_valid {
                 assert_eq!(o.query_group, seg.group);
             }
@@ -287,7 +338,7 @@ impl Around {
             }
             if o.build_valid {
                 assert_eq!((o.build_qp, o.build_psn), (seg.qp, seg.psn));
-                assert_eq!(o.build_again, answers.rtx);
+                assert_eq!((o.build_again, o.building_valid), (again, !again));
             }
             if o.rec_valid {
                 assert_eq!(o.rec, *seg);
@@ -311,13 +362,25 @@ impl Around {
             assert_eq!((o.built_qp, o.built_psn, o.built_ack_req), (seg.qp, seg.psn, ack_req));
         }
         if o.frame_valid {
-            assert!(self.built > self.out && self.recorded > self.out, "recorded, then out");
             let (seg, answers) = self.in_work[0];
-            check(&o.frame, &seg, answers, i);
+            let probe = answers.probe.is_some();
+            if probe {
+                check_probe(&o.frame, &seg, answers, i);
+            } else {
+                assert!(self.built > self.out && self.recorded > self.out, "recorded, then out");
+                check(&o.frame, &seg, answers, i);
+            }
             if i.frame_ready {
                 self.in_work.pop_front();
-                self.out += 1;
+                self.out += u64::from(!probe);
+                self.probes_out += u64::from(probe);
             }
+        }
+        if i.probe_valid && o.probe_ready {
+            assert!(!o.hand_ready && !o.again_ready, "one at a time");
+            let (qp, dest, value, id) = self.probe.take().expect("offered");
+            let answers = Answers { probe: Some((value, id)), ..Answers::default() };
+            self.in_work.push_back((Segment { qp, dest, ..Segment::default() }, answers));
         }
         if i.again_valid && o.again_ready {
             assert!(!o.hand_ready, "one at a time");
@@ -337,7 +400,7 @@ fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
         let mut rng = Rng::new(u64::from(seed), "packet_build");
         let mut pair = pair(seed);
         let mut around = Around::default();
-        let (mut built, mut again) = (0, 0);
+        let (mut built, mut again, mut probes) = (0, 0, 0);
         for clock in 0..24_000 {
             let ready = [100, 75, 25, 0][clock / 500 % 4];
             if around.in_work.is_empty() {
@@ -351,13 +414,61 @@ fn pkt_1_random_segments_agree_with_etherparse() -> Result<(), Mismatch> {
                 pair.reset().expect("resets");
                 built += around.out;
                 again += around.again_out;
+                probes += around.probes_out;
                 around = Around::default();
             }
         }
         assert!(built + around.out > 1_000, "{built} frames");
         assert!(again + around.again_out > 200, "{again} again");
+        assert!(probes + around.probes_out > 100, "{probes} probes");
     }
     reached.check();
+    Ok(())
+}
+
+/// PTH-2, section 12: probes byte by byte, from rest, in the fifth clock.
+#[test]
+fn pth_2_a_probe() -> Result<(), Mismatch> {
+    let mut pair = pair(6);
+    for row in Table::read("packet_build/probe.txt") {
+        let remote = (row.text("remote") != "-").then(|| row.hex("remote") as u32);
+        let mut i = Inputs {
+            probe_valid: true,
+            probe_qp: row.hex("own") as u8,
+            probe_dest: row.dec("dest") as u8,
+            probe_value: row.dec("value") as u8,
+            probe_id: row.hex("id") as u16,
+            build_ready: true,
+            build_rsp_qpn: Qpn(row.hex("own") as u32),
+            build_rsp_remote_valid: remote.is_some(),
+            build_rsp_remote: Qpn(remote.unwrap_or(0xff_ffff)),
+            frame_ready: true,
+            cfg_icrc: row.bit("icrc"),
+            ..settings()
+        };
+        let taken = pair.clock(&i)?;
+        assert!(taken.probe_ready && !taken.hand_ready && !taken.again_ready);
+        i.probe_valid = false;
+        let asks = pair.clock(&i)?;
+        assert!(asks.build_valid && asks.build_again && !asks.building_valid);
+        assert!(!(asks.query_valid || asks.data_valid || asks.rec_valid));
+        i.build_rsp_valid = true;
+        pair.clock(&i)?;
+        i.build_rsp_valid = false;
+        pair.clock(&i)?;
+        let out = pair.clock(&i)?;
+        assert!(out.frame_valid && !out.made_valid && !out.built_valid && !out.frame.data);
+        let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |s, b| s + &format!("{b:02x}"));
+        let bytes = header(&out.frame);
+        row.expect("len", out.frame.len);
+        row.expect("slot", out.frame.slot);
+        row.expect("off", out.frame.off);
+        row.expect("sport", u16::from_be_bytes([bytes[34], bytes[35]]));
+        row.expect("dscp", bytes[15] >> 2);
+        row.expect("bth", hex(&bytes[42..54]));
+        row.expect("peth", hex(&bytes[54..70]));
+        pair.clock(&i)?;
+    }
     Ok(())
 }
 

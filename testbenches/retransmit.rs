@@ -687,6 +687,10 @@ impl Bench {
         let may = |p: &&mut Packet| p.place == Place::Wire && !fresh[usize::from(p.slot)];
         let Some(p) = self.packets.iter_mut().find(may) else { return };
         p.timeouts = limit - u32::from(limit > 0 && self.rng.percent(30));
+        if self.case.expo == NO_BUDGET {
+            // The count stays at its end.
+            p.timeouts = 63;
+        }
         for memory in [&mut self.dut.tims, &mut self.dut.tim] {
             let mut timer = *memory.peek(usize::from(p.slot));
             timer.timeouts = p.timeouts as u8;

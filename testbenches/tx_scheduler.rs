@@ -213,6 +213,8 @@ struct Case {
     posts: u64,
     /// Chance of a loss, in percent.
     losses: u64,
+    /// Chance of a probe, in percent.
+    probes: u64,
 }
 
 impl Case {
@@ -229,6 +231,7 @@ impl Case {
         pace: 10,
         posts: 5,
         losses: 0,
+        probes: 0,
     };
 
     /// Message lengths at the borders of SEG-1.
@@ -255,6 +258,8 @@ struct Bench {
     dut: Dut,
     case: Case,
     rng: Rng,
+    /// For probes.
+    rooms: Rng,
     i: Inputs,
     reference: Reference,
     sizes: Sizes,
@@ -279,6 +284,8 @@ struct Bench {
     expected_end: Option<bool>,
     /// What its turn must reserve in this clock.
     expected_resv: Option<u16>,
+    /// What a probe is answered in this clock.
+    expected_room: Option<bool>,
     few_slots: bool,
     rings: Vec<u64>,
     half_due: Vec<u64>,
@@ -318,6 +325,8 @@ struct Seen {
     resends_shut: u64,
     resends_stopped: u64,
     slotless: u64,
+    rooms: u64,
+    roomless: u64,
     copies: u64,
     copies_missed: u64,
     copies_stopped: u64,
@@ -329,6 +338,7 @@ impl Bench {
             dut: Dut::new(&sizes, seed),
             case,
             rng: Rng::new(seed, "tx_scheduler"),
+            rooms: Rng::new(seed, "rooms"),
             i: Inputs::default(),
             reference: Reference::default(),
             sizes,
@@ -347,6 +357,7 @@ impl Bench {
             offered: false,
             expected_end: None,
             expected_resv: None,
+            expected_room: None,
             few_slots: false,
             rings: Vec::new(),
             half_due: Vec::new(),
@@ -396,7 +407,7 @@ impl Bench {
         self.msn.clear();
         self.unacked.clear();
         (self.asking, self.offered, self.expected_end) = (None, false, None);
-        self.expected_resv = None;
+        (self.expected_resv, self.expected_room) = (None, None);
         self.few_slots = false;
         self.rings.clear();
         self.half_due.clear();
@@ -665,6 +676,28 @@ impl Bench {
     }
 
     /// Releases, returns and levels of this clock.
+    /// PTH-2: a probe wants room, more than there is at times.
+    fn offer_room(&mut self) {
+        if !self.i.room_valid && self.rooms.percent(self.case.probes) {
+            let left = self.i.egress_free.min(8_000) as u16;
+            self.i.room_valid = true;
+            self.i.room_bytes = self.rooms.pick(&[74, 78, 74, left, left + 1]);
+        }
+    }
+
+    /// What a probe is told, two clocks after it was taken up.
+    fn answer_room(&mut self, o: &Outputs, now: u64) {
+        let got = o.room_rsp_valid.then_some(o.room_rsp_ok);
+        assert_eq!(got, self.expected_room.take(), "clock {now}: room for a probe");
+        if o.room_ready {
+            let fits = self.i.egress_free >= u32::from(self.i.room_bytes);
+            self.expected_room = Some(fits);
+            self.expected_resv = fits.then_some(self.i.room_bytes);
+            self.seen.rooms += u64::from(fits);
+            self.seen.roomless += u64::from(!fits);
+        }
+    }
+
     fn drive(&mut self, all: bool) {
         let now = self.dut.pair.clocks();
         self.i.half_valid = false;
@@ -731,6 +764,7 @@ impl Bench {
         assert_eq!(o.end_valid.then_some(o.end_take), self.expected_end.take(), "clock {now}");
         if o.resv_valid {
             self.occupied += u32::from(o.resv_bytes);
+            assert!(self.occupied <= self.case.pool, "clock {now}: more than the pool");
             self.frames.push_back(u32::from(o.resv_bytes));
         }
         if o.seg_valid && self.i.seg_ready {
@@ -743,6 +777,7 @@ impl Bench {
             let got = (o.sent_qp, o.sent_msg, o.sent_psn, o.sent_first, o.sent_slot);
             assert_eq!(self.ends.pop_front(), Some(got));
         }
+        self.answer_room(&o, now);
         assert_eq!(o.copy_done, std::mem::take(&mut self.copy_ends), "clock {now}: a copy ends");
         self.asked_for(&o, now, all);
         self.stalls(&o);
@@ -810,6 +845,7 @@ impl Bench {
             && !self.i.drop_valid
             && !self.i.post_valid
             && !self.i.wait_valid
+            && !self.i.room_valid
             && !copies
             && !self.dut.pair.regs().copies
             && self.reference.list.is_empty();
@@ -830,6 +866,9 @@ impl Bench {
         }
         if o.wait_ready {
             self.i.wait_valid = false;
+        }
+        if o.room_ready {
+            self.i.room_valid = false;
         }
         if o.copy_done {
             self.i.copy_valid = false;
@@ -972,6 +1011,7 @@ impl Bench {
             self.offer_ack(false);
             self.offer_drop();
             self.offer_wait();
+            self.offer_room();
             self.offer_copy();
             self.clock(false)?;
         }
@@ -990,6 +1030,7 @@ impl Bench {
                     || self.i.ack_valid
                     || self.i.drop_valid
                     || self.i.wait_valid
+                    || self.i.room_valid
                     || self.i.copy_valid)
                 && !(self.dut.pair.regs().passing);
             if idle && clock > 50 {
@@ -1159,6 +1200,15 @@ fn the_pool_stops_the_pass() -> Result<(), Mismatch> {
     }
     assert!(bells > 20 && again_stopped > 0, "{bells} {again_stopped}");
     assert!(copies_stopped > 3, "{copies_stopped} copies stopped the pass");
+    // PTH-2: probes take of the same pool, to its last byte.
+    let (mut rooms, mut roomless) = (0, 0);
+    for (seed, pool) in [(45, 4174), (46, 3 * 4174 + 73), (47, 9_000)] {
+        let case = Case { pool, posts: 30, pace: 3, losses: 10, probes: 5, ..Case::PLAIN };
+        let seen = play(case, Sizes::SMALL, seed, 5_000)?;
+        rooms += seen.rooms;
+        roomless += seen.roomless;
+    }
+    assert!(rooms > 50 && roomless > 50, "{rooms} {roomless}");
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What a run tells its recorders.
 
 use rtl_model::nic::Nic;
+use rtl_model::path_select::FIRST_PORT;
 use rtl_model::retransmit::Cause;
 use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,29 @@ pub enum Event {
         /// Why.
         cause: Cause,
     },
+    /// An entropy value is assumed bad (PTH-1).
+    PathBad {
+        /// The peer's address index.
+        dest: u8,
+        /// The value.
+        port: u16,
+    },
+    /// A probe on it was answered: it is good again (PTH-2).
+    PathGood {
+        /// The peer's address index.
+        dest: u8,
+        /// The value.
+        port: u16,
+    },
+    /// An entropy value is to be passed over once (PTH-1).
+    PathSkipped {
+        /// The peer's address index.
+        dest: u8,
+        /// The value.
+        port: u16,
+    },
+    /// A probe found no room in the egress pool (PTH-2).
+    ProbeMissed,
     /// Something moved on the PCIe link.
     Link(LinkEvent),
     /// A frame's serialisation ended.
@@ -176,6 +200,7 @@ impl Sink for Nowhere {
 pub fn events(nic: &Nic, mut see: impl FnMut(Event)) {
     sender_events(nic, &mut see);
     timer_events(nic, &mut see);
+    path_events(nic, &mut see);
     receiver_events(nic, &mut see);
 }
 
@@ -217,7 +242,7 @@ fn sender_events(nic: &Nic, see: &mut impl FnMut(Event)) {
         let (seg, reason) = (&fetch.failed, fetch.failed_reason);
         see(Event::ReadFailed { qp: seg.qp, psn: seg.psn.0, len: seg.len, reason });
     }
-    for made in [made::data(nic), made::control(nic)].into_iter().flatten() {
+    for made in [made::data(nic), made::control(nic), made::probe(nic)].into_iter().flatten() {
         see(Event::Made(made));
     }
 }
@@ -230,6 +255,23 @@ fn timer_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     if again.queued_valid {
         let (qp, psn, cause) = (again.queued_qp, again.queued_psn.0, again.queued_cause);
         see(Event::Queued { qp, psn, cause });
+    }
+}
+
+fn path_events(nic: &Nic, see: &mut impl FnMut(Event)) {
+    let (paths, take) = (&nic.o.path_select, &nic.o.ack_take);
+    let (dest, port) = (paths.told_dest, FIRST_PORT + u16::from(paths.told_value));
+    if take.skip_valid {
+        see(Event::PathSkipped { dest: take.skip_dest, port: take.skip_port });
+    }
+    if paths.rose_valid {
+        see(Event::PathGood { dest, port });
+    }
+    if paths.fell_valid {
+        see(Event::PathBad { dest, port });
+    }
+    if nic.o.path_probe.missed_valid {
+        see(Event::ProbeMissed);
     }
 }
 

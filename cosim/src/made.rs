@@ -2,7 +2,7 @@
 
 use rtl_model::ack_build::State;
 use rtl_model::nic::Nic;
-use rtl_model::types::Nack;
+use rtl_model::types::{Nack, Qpn};
 use serde::{Deserialize, Serialize};
 
 use crate::switch::frame::Kind;
@@ -33,6 +33,15 @@ pub fn data(nic: &Nic) -> Option<Made> {
         psn: made.built_psn.0,
         ack_request: made.built_ack_req,
     })
+}
+
+/// The probe that `packet_build` takes in this clock: its number is that of its QP.
+pub fn probe(nic: &Nic) -> Option<Made> {
+    let qp = nic.o.path_probe.probe_qp;
+    let generation = nic.m.qp_table_ctx.peek(usize::from(qp)).generation;
+    let qpn = Qpn::new(generation, qp).0;
+    let frame = Made { kind: Kind::Probe, qp: None, qpn, psn: 0, ack_request: false };
+    (nic.o.path_probe.probe_valid && nic.i.path_probe.probe_ready).then_some(frame)
 }
 
 /// The control frame made in the clock before this one; its answer still stands.

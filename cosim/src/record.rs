@@ -116,6 +116,10 @@ pub struct NicCounts {
     pub queued: BTreeMap<String, u64>,
     /// Turns refused for want of tags (SEG-5).
     pub tag_stalls: u64,
+    /// Entropy values assumed bad, good again and to be passed over once (PTH-1), and probes
+    /// without room (PTH-2), by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub paths: BTreeMap<&'static str, u64>,
     /// Completions by kind.
     pub completions: BTreeMap<&'static str, u64>,
     /// What the switch did to this NIC's frames, and pauses that it sent to it: deed and kind.
@@ -353,6 +357,10 @@ impl Sink for Recorder {
             Event::Queued { cause, .. } => {
                 *counts.queued.entry(format!("{cause:?}")).or_default() += 1;
             }
+            Event::PathBad { .. } => *counts.paths.entry("bad").or_default() += 1,
+            Event::PathGood { .. } => *counts.paths.entry("good").or_default() += 1,
+            Event::PathSkipped { .. } => *counts.paths.entry("skipped").or_default() += 1,
+            Event::ProbeMissed => *counts.paths.entry("probes_missed").or_default() += 1,
             Event::QpCreated { .. }
             | Event::QpClosed { .. }
             | Event::Posted { .. }

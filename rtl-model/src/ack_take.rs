@@ -11,7 +11,8 @@
 //! come, before anything else; a QP that opens begins without. A frame is ignored whole and counted
 //! as `DropPsn` if any PSN that it names (its own, the one that drew it, the highest listed) is at
 //! or above the next one to give, as a signed 24-bit difference with 0x800000 below; one for no
-//! open QP of that peer as `DropQp`. Order: retire (window less each packet's nominal size) up to
+//! open QP of that peer as `DropQp`. The packet that is being built counts as not given (SACK-5):
+//! it is in nobody's record yet. Order: retire (window less each packet's nominal size) up to
 //! the cumulative PSN, then what the bitmap lists beyond it; gap search; record; `ack`; for a
 //! cumulative ACK alone `cover`, with the frame's own PSN. A listed PSN below the new cumulative
 //! one is passed over, so that the ring is not asked outside the window.
@@ -20,7 +21,8 @@
 //! highest one listed is `lose`; `retransmit` says whether it goes again. LOS-2: if any does, none
 //! is looked for until the last PSN given before this frame is acknowledged.
 //! NAK-1: a packet outstanding is `lose` with the code's cause; TRIMMED marks its path, as does a
-//! SACK with m = 1, whatever became of the packet. NAK-2: a `lose` that is fatal is `spent`.
+//! SACK with m = 1, whatever became of the packet. PTH-2: a SACK that answers a probe has its id
+//! where others have the PSN that drew them. NAK-2: a `lose` that is fatal is `spent`.
 //!
 //! QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
 //! state its QP is in. It discards each packet past the cumulative PSN, the retired ones too,
@@ -121,6 +123,12 @@ pub struct Inputs {
     pub check_first: Psn,
     /// … to this one.
     pub check_last: Psn,
+    /// From `packet_build`: a packet is being built for the first time.
+    pub building_valid: bool,
+    /// Its QP.
+    pub building_qp: u8,
+    /// Its PSN.
+    pub building_psn: Psn,
     /// From `packet_build`: a packet is built.
     pub built_valid: bool,
     /// Its QP above its PSN.
@@ -284,6 +292,12 @@ pub struct Outputs {
     pub skip_dest: u8,
     /// Its entropy value.
     pub skip_port: u16,
+    /// Event, to `path_probe`: an answer to a probe, of the same destination and port.
+    pub probed_valid: bool,
+    /// The probe's id.
+    pub probed_id: u16,
+    /// m = 0.
+    pub probed_good: bool,
     /// To `tx_scheduler`.
     pub ack_valid: bool,
     /// The QP.
@@ -341,7 +355,11 @@ pub struct Regs {
     pub skip: bool,
     /// Of a NACK.
     pub code: u8,
-    /// The PSN that drew a SACK, from the frame's.
+    /// A SACK answers a probe.
+    pub probe: bool,
+    /// Its m is 0.
+    pub clean: bool,
+    /// The PSN that drew a SACK, from the frame's, or the probe's id.
     pub drew: u16,
     /// Of the bitmap, from the frame's.
     pub base: u16,
@@ -419,6 +437,8 @@ pub struct Regs {
     /// Event.
     pub skip_valid: bool,
     /// Event.
+    pub probed_valid: bool,
+    /// Event.
     pub relc_valid: bool,
     /// Event.
     pub drop_valid: bool,
@@ -486,6 +506,9 @@ impl Block for Regs {
             skip_valid: self.skip_valid,
             skip_dest: self.dest,
             skip_port: self.port,
+            probed_valid: self.probed_valid,
+            probed_id: self.drew,
+            probed_good: self.clean,
             ack_valid: self.state == State::Tell,
             ack_qp: self.qp,
             ack_group: self.group,
@@ -509,6 +532,7 @@ impl Block for Regs {
         self.purge_done = false;
         self.spent_valid = false;
         self.skip_valid = false;
+        self.probed_valid = false;
         self.check_rsp_valid = false;
         let answered = i.map_rsp_valid && self.map_wait && self.map_own;
         let asks = self.asks();
@@ -564,13 +588,20 @@ impl Block for Regs {
             || self.purge_done
             || self.spent_valid
             || self.skip_valid
-            || self.check_rsp_valid;
+            || self.check_rsp_valid
+            || self.probed_valid;
         let asked =
             i.in_valid || i.purge_valid || i.check_valid || i.built_valid || i.created_valid;
         // A request's owner is forgotten once the record is free.
         let record = !self.map_free() || self.wipe || self.map_own;
         self.state == State::Idle && !events && !asked && !record
     }
+}
+
+/// The next PSN to give; the one that is being built counts as not given.
+fn given(i: &Inputs) -> Psn {
+    let last = i.building_qp == i.find_rsp_qp && i.building_psn == i.find_rsp_given.minus(1);
+    if i.building_valid && last { i.building_psn } else { i.find_rsp_given }
 }
 
 /// A signed 16-bit distance added to a PSN.
@@ -651,6 +682,8 @@ impl Regs {
             Kind::Sack => byte(1) >> 5 & 3 == 1,
             _ => false,
         };
+        self.probe = p.kind == Kind::Sack && byte(1) >> 1 & 1 == 1;
+        self.clean = byte(1) & 0x60 == 0;
         self.drew = pair(2);
         self.base = pair(18);
         self.bits = u64::from_be_bytes(std::array::from_fn(|n| byte(20 + n)));
@@ -701,7 +734,7 @@ impl Regs {
     fn wrong(&self, given: Psn, lists: bool, top: Psn) -> bool {
         let not_given = |psn: Psn| psn.ahead_of(given) >= 0;
         not_given(self.psn)
-            || self.kind == Kind::Sack && not_given(beside(self.psn, self.drew))
+            || self.kind == Kind::Sack && !self.probe && not_given(beside(self.psn, self.drew))
             || lists && not_given(top)
     }
 
@@ -710,12 +743,13 @@ impl Regs {
         let base = beside(self.psn, self.base);
         let top = base.plus(63_u32.saturating_sub(self.bits.leading_zeros()));
         let beyond = self.psn.ahead_of(i.find_rsp_cum) > 0;
-        let wrong = self.wrong(i.find_rsp_given, lists, top);
+        let given = given(i);
+        let wrong = self.wrong(given, lists, top);
         let message = (self.block, self.psn);
         self.qp = i.find_rsp_qp;
         self.group = i.find_rsp_group;
         self.dest = i.find_rsp_dest;
-        self.given = i.find_rsp_given;
+        self.given = given;
         self.moved = self.kind != Kind::Nack && beyond;
         self.cum = if self.moved { self.psn } else { i.find_rsp_cum };
         let first = self.cum.plus(1);
@@ -749,6 +783,7 @@ impl Regs {
             self.finish(i);
         } else {
             self.skip_valid = self.skip;
+            self.probed_valid = self.probe;
             self.state = State::Retire;
             if self.kind == Kind::Nack {
                 self.from = self.psn;

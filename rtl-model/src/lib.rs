@@ -24,6 +24,7 @@ pub mod nic;
 pub mod packed;
 pub mod packet_build;
 pub mod packet_parse;
+pub mod path_probe;
 pub mod path_select;
 pub mod pause_hold;
 pub mod pause_send;

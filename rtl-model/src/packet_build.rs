@@ -8,6 +8,9 @@
 //! PKT-1: entropy and headers once the payload is there. PKT-3: codepoint of a first transmission
 //! or of a retransmission. PKT-4: class 0. PKT-5: ACK-request on the last packet of a message, on a
 //! tight window and on a retransmission, which has the retransmit flag too.
+//! PTH-2: a probe goes before both, on the value that `path_probe` names: headers and PETH, no
+//! payload, no trim, R and this side's own number, with the place of the value in slot and off. It
+//! asks `qp_table` alone, and is given no PSN.
 //! PKT-6: a retransmission goes before a segment that is handed on at the same time. It asks
 //! neither window nor `replay_store`, which has its record, and is given no PSN: its entropy value
 //! is new.
@@ -23,10 +26,18 @@ use derive::Image;
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::header::{Base, Header, OP_FIRST, OP_LAST, OP_MIDDLE, OP_ONLY, Reth, meth};
+use crate::header::{
+    Base, Header, ICRC_BYTES, OP_FIRST, OP_LAST, OP_MIDDLE, OP_ONLY, OP_PROBE, PROBE_BYTES, Peth,
+    Reth, meth,
+};
 use crate::image::Wide;
+use crate::path_probe::place_of;
+use crate::path_select::FIRST_PORT;
 use crate::sizes::Sizes;
 use crate::types::{Frame, Psn, Qpn, Segment};
+
+/// Bytes of a probe before its FCS.
+const PROBE_HDR: u8 = 70;
 
 /// Input ports, without the `_i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
@@ -39,6 +50,18 @@ pub struct Inputs {
     pub again_valid: bool,
     /// From `retransmit`.
     pub again: Segment,
+    /// From `path_probe`: a probe.
+    pub probe_valid: bool,
+    /// On which QP.
+    pub probe_qp: u8,
+    /// To which destination.
+    #[bits(6)]
+    pub probe_dest: u8,
+    /// On which value.
+    #[bits(7)]
+    pub probe_value: u8,
+    /// Its id.
+    pub probe_id: u16,
     /// From `window`.
     pub query_ready: bool,
     /// From `window`: the answer.
@@ -99,6 +122,8 @@ pub struct Inputs {
     /// From `csr`: bytes of a data packet on the wire beside its payload.
     #[bits(7)]
     pub cfg_wire_overhead: u8,
+    /// From `csr`: 4 B more.
+    pub cfg_icrc: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -108,6 +133,8 @@ pub struct Outputs {
     pub hand_ready: bool,
     /// To `retransmit`.
     pub again_ready: bool,
+    /// To `path_probe`.
+    pub probe_ready: bool,
     /// To `window`: is the group's window tight?
     pub query_valid: bool,
     /// The group.
@@ -133,6 +160,12 @@ pub struct Outputs {
     pub frame_valid: bool,
     /// The frame.
     pub frame: Frame,
+    /// To `ack_take`: a packet is being built for the first time.
+    pub building_valid: bool,
+    /// Its QP.
+    pub building_qp: u8,
+    /// Its PSN.
+    pub building_psn: Psn,
     /// To the log: a packet was built for the first time.
     pub built_valid: bool,
     /// The QP's slot.
@@ -141,7 +174,7 @@ pub struct Outputs {
     pub built_psn: Psn,
     /// Its ACK-request flag.
     pub built_ack_req: bool,
-    /// To `replay_store` and the log: a frame was made.
+    /// To `replay_store` and the log: a packet's frame was made.
     pub made_valid: bool,
     /// To `replay_store` and the log.
     #[bits(10)]
@@ -161,6 +194,10 @@ pub struct Regs {
     pub seg: Segment,
     /// It goes again.
     pub rtx: bool,
+    /// It is a probe.
+    pub probe: bool,
+    /// Its id.
+    pub probe_id: u16,
     /// The request waits for `window`.
     pub query_valid: bool,
     /// The request waits for `path_select`.
@@ -217,6 +254,8 @@ impl Block for Regs {
             busy: false,
             seg: Segment::default(),
             rtx: false,
+            probe: false,
+            probe_id: 0,
             query_valid: false,
             data_valid: false,
             build_valid: false,
@@ -251,7 +290,10 @@ impl Block for Regs {
         o.build_valid = self.build_valid;
         o.build_qp = seg.qp;
         o.build_psn = seg.psn;
-        o.build_again = self.rtx;
+        o.build_again = self.rtx || self.probe;
+        o.building_valid = self.busy && !o.build_again;
+        o.building_qp = seg.qp;
+        o.building_psn = seg.psn;
         o.rec_valid = self.rec_valid;
         o.rec = *seg;
         o.frame_valid = self.frame_valid;
@@ -267,15 +309,16 @@ impl Block for Regs {
     }
 
     fn ready(&self, i: &Inputs, o: &mut Outputs) {
-        o.again_ready = !self.busy || self.finishes(i);
+        o.probe_ready = !self.busy || self.finishes(i);
+        o.again_ready = o.probe_ready && !i.probe_valid;
         o.hand_ready = o.again_ready && !i.again_valid;
     }
 
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
         let finishes = self.finishes(i);
         self.frame_valid &= !i.frame_ready;
-        self.built_valid = finishes && !self.rtx;
-        self.made_valid = finishes;
+        self.built_valid = finishes && !self.rtx && !self.probe;
+        self.made_valid = finishes && !self.probe;
         if finishes {
             self.busy = false;
             self.frame_valid = true;
@@ -310,19 +353,23 @@ impl Block for Regs {
         if o.again_ready && (i.again_valid || i.hand_valid) {
             let rtx = i.again_valid;
             self.busy = true;
-            self.rtx = rtx;
+            (self.rtx, self.probe) = (rtx, false);
             self.seg = if rtx { i.again } else { i.hand };
             (self.query_valid, self.rec_valid) = (!rtx, !rtx);
             (self.data_valid, self.build_valid) = (true, true);
             (self.query_done, self.tight) = (rtx, false);
             (self.data_done, self.build_done) = (false, false);
         }
+        if o.probe_ready && i.probe_valid {
+            self.take_probe(i);
+        }
     }
 
     fn idle(&self, i: &Inputs) -> bool {
         let output = self.made_valid || self.frame_valid && i.frame_ready;
+        let asked = i.hand_valid || i.again_valid || i.probe_valid;
         let input = i.query_rsp_valid || i.data_rsp_valid || i.build_rsp_valid;
-        !self.busy && !i.hand_valid && !i.again_valid && !output && !input
+        !self.busy && !asked && !output && !input
     }
 }
 
@@ -333,25 +380,49 @@ impl Regs {
         self.busy && answered && (!self.frame_valid || i.frame_ready)
     }
 
+    /// PTH-2: a probe, with what it needs no partner for.
+    fn take_probe(&mut self, i: &Inputs) {
+        (self.busy, self.rtx, self.probe) = (true, false, true);
+        self.probe_id = i.probe_id;
+        let (slot, off) = place_of(i.probe_dest, i.probe_value);
+        let (qp, dest, laddr) = (i.probe_qp, i.probe_dest, u64::from(off));
+        self.seg = Segment { qp, dest, slot, laddr, ..Segment::default() };
+        self.sport = FIRST_PORT + u16::from(i.probe_value);
+        (self.query_valid, self.data_valid, self.rec_valid) = (false, false, false);
+        (self.query_done, self.data_done, self.tight) = (true, true, false);
+        (self.build_valid, self.build_done) = (true, false);
+    }
+
     /// PKT-5.
     fn ack_req(&self) -> bool {
-        self.seg.last || self.tight || self.rtx
+        !self.probe && (self.seg.last || self.tight || self.rtx)
     }
 
     /// PKT-3.
     fn dscp(&self, i: &Inputs) -> u8 {
-        match (i.cfg_trimming, self.rtx && i.cfg_distinct_rtx) {
+        match (i.cfg_trimming && !self.probe, self.rtx && i.cfg_distinct_rtx) {
             (false, _) => i.cfg_dscp0,
             (true, false) => i.cfg_dscp1,
             (true, true) => i.cfg_dscp2,
         }
     }
 
+    fn peth(&self) -> Peth {
+        let remote = if self.remote_valid { self.remote } else { Qpn(0) };
+        let (probe_id, timestamp) = (self.probe_id, 0);
+        Peth { probe_id, own_pdc: self.own_qpn.0 as u16, peer_pdc: remote.0 as u16, timestamp }
+    }
+
     /// PKT-1, section 12.
     fn build(&self, i: &Inputs) -> Frame {
         let seg = &self.seg;
         let pair = i.cfg_peer_ip.0[usize::from(seg.dest / 2)];
-        let len = (seg.len + u16::from(i.cfg_wire_overhead)) & 0x3fff;
+        let len = if self.probe {
+            PROBE_BYTES + if i.cfg_icrc { ICRC_BYTES } else { 0 }
+        } else {
+            (seg.len + u16::from(i.cfg_wire_overhead)) & 0x3fff
+        };
+        let by_sender = !self.remote_valid || self.probe;
         let base = Base {
             dst_mac: i.cfg_hop_mac,
             src_mac: i.cfg_own_mac,
@@ -363,26 +434,32 @@ impl Regs {
             len,
             sport: self.sport,
             opcode: match (seg.first, seg.last) {
+                _ if self.probe => OP_PROBE,
                 (true, true) => OP_ONLY,
                 (true, false) => OP_FIRST,
                 (false, true) => OP_LAST,
                 (false, false) => OP_MIDDLE,
             },
-            qpn: if self.remote_valid { self.remote } else { self.own_qpn },
+            qpn: if by_sender { self.own_qpn } else { self.remote },
             ack_req: self.ack_req(),
-            by_sender: !self.remote_valid,
+            by_sender,
             rtx: self.rtx,
             ts: false,
             psn: seg.psn,
         };
-        let reth = Reth { raddr: seg.raddr, rkey: seg.rkey, msg_len: seg.msg_len };
         let mut hdr = Header::default();
-        hdr.put(&base.bytes()).put(&meth(seg.msn)).put(&reth.bytes());
+        hdr.put(&base.bytes());
+        if self.probe {
+            hdr.put(&self.peth().bytes());
+        } else {
+            let reth = Reth { raddr: seg.raddr, rkey: seg.rkey, msg_len: seg.msg_len };
+            hdr.put(&meth(seg.msn)).put(&reth.bytes());
+        }
         Frame {
             hdr: hdr.wide(),
-            hdr_len: i.cfg_data_hdr,
+            hdr_len: if self.probe { PROBE_HDR } else { i.cfg_data_hdr },
             len,
-            data: true,
+            data: !self.probe,
             slot: seg.slot,
             off: (seg.laddr & 63) as u8,
         }

@@ -533,19 +533,21 @@ impl Regs {
 }
 
 /// Whether a port is one of the 128.
-fn is_sprayed(port: u16) -> bool {
+pub(crate) fn is_sprayed(port: u16) -> bool {
     port / u16::from(PORTS) == FIRST_PORT / u16::from(PORTS)
 }
 
 /// The value of such a port.
-fn value_of(port: u16) -> u8 {
+pub(crate) fn value_of(port: u16) -> u8 {
     (port % u16::from(PORTS)) as u8
 }
 
-fn number(w: Wide<2>) -> u128 {
+/// A bit for each value, as a number.
+pub(crate) fn number(w: Wide<2>) -> u128 {
     u128::from(w.0[1]) << 64 | u128::from(w.0[0])
 }
 
-fn wide(n: u128) -> Wide<2> {
+/// The other way.
+pub(crate) fn wide(n: u128) -> Wide<2> {
     Wide([n as u64, (n >> 64) as u64])
 }

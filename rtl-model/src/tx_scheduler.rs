@@ -1,7 +1,7 @@
 //! Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //!
 //! Twin of `hdl/tx_scheduler.sv`. One thing at a time, in this order (section 16): an ack, a drop,
-//! a packet that waits, a copy that is new, a post, a starved group that rejoins, a turn. A turn
+//! a packet that waits, room for a probe, a copy that is new, a post, a starved group that rejoins, a turn. A turn
 //! takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in which the next one may
 //! begin; 2 more for each QP passed over for tags, more while `window` serves others. An ack takes
 //! 2 clocks and a post 3, each 3 more where its group may join the list.
@@ -134,6 +134,11 @@ pub struct Inputs {
     pub egress_free: u32,
     /// From `egress_arbiter`: a release has left 2 × occupancy ≤ pool.
     pub half_valid: bool,
+    /// From `path_probe`: room for a probe.
+    pub room_valid: bool,
+    /// Its bytes on the wire.
+    #[bits(14)]
+    pub room_bytes: u16,
     /// From `replay_store`.
     pub slot_valid: bool,
     /// From `replay_store`.
@@ -193,6 +198,12 @@ pub struct Outputs {
     /// To `egress_arbiter`.
     #[bits(14)]
     pub resv_bytes: u16,
+    /// To `path_probe`.
+    pub room_ready: bool,
+    /// To `path_probe`: the answer.
+    pub room_rsp_valid: bool,
+    /// It is reserved.
+    pub room_rsp_ok: bool,
     /// To `replay_store`.
     pub slot_ready: bool,
     /// To `payload_fetch`.
@@ -282,6 +293,8 @@ pub enum State {
     AskWindow = 11,
     /// Waits for the window, then the group joins.
     JoinWindow = 12,
+    /// Reserves for a probe, if there is room.
+    Room = 13,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -351,6 +364,10 @@ pub struct Regs {
     /// Bytes of the last packet on the wire.
     #[bits(14)]
     pub resv_bytes: u16,
+    /// `room_rsp_ok` is an answer.
+    pub room_rsp_valid: bool,
+    /// A probe's room is reserved.
+    pub room_rsp_ok: bool,
     /// `seg` waits for `payload_fetch`.
     pub seg_valid: bool,
     /// The last segment.
@@ -412,6 +429,8 @@ impl Block for Regs {
             try_commit: false,
             resv_valid: false,
             resv_bytes: 0,
+            room_rsp_valid: false,
+            room_rsp_ok: false,
             seg_valid: false,
             seg: Segment::default(),
             sent_valid: false,
@@ -440,6 +459,9 @@ impl Block for Regs {
             try_commit: self.try_commit,
             resv_valid: self.resv_valid,
             resv_bytes: self.resv_bytes,
+            room_ready: self.state == State::Room,
+            room_rsp_valid: self.room_rsp_valid,
+            room_rsp_ok: self.room_rsp_ok,
             seg_valid: self.seg_valid,
             seg: self.seg,
             sent_valid: self.sent_valid,
@@ -468,7 +490,7 @@ impl Block for Regs {
                 o.smsg_re = true;
                 o.smsg_raddr = u32::from(i.qctx_rdata.head);
             }
-            State::Judge | State::JoinWindow => {}
+            State::Judge | State::JoinWindow | State::Room => {}
             State::Ask => {
                 if i.offer_valid && !i.offer_hit && !self.copying {
                     self.mark(i, o, self.head, self.qp, false);
@@ -544,6 +566,7 @@ impl Block for Regs {
         self.end_valid = false;
         self.copy_done = false;
         self.resv_valid = false;
+        self.room_rsp_valid = false;
         self.stall_slots = false;
         self.stall_tags = false;
 
@@ -563,6 +586,7 @@ impl Block for Regs {
                 self.ask_to_join(i.wait_group, &o.work_wdata);
             }
             State::PostCtx => self.state = State::PostLink,
+            State::Room => self.reserve(i),
             State::PostLink => {
                 let at = self.index(i.post_group);
                 self.known.set(at, true);
@@ -605,6 +629,7 @@ impl Block for Regs {
             && !(self.resv_valid || self.stall_slots || self.stall_tags)
             && !(self.again || self.wrapped || self.slotless)
             && !(i.wait_valid || self.end_valid || self.copy_done || self.news(i))
+            && !(i.room_valid || self.room_rsp_valid)
             && !(room(i) && self.starved.any())
     }
 }
@@ -694,6 +719,8 @@ impl Regs {
             self.state = State::DropCtx;
         } else if i.wait_valid {
             self.state = State::WaitCtx;
+        } else if i.room_valid {
+            self.state = State::Room;
         } else if news {
             self.copies = true;
             return true;
@@ -713,6 +740,17 @@ impl Regs {
             self.state = State::Pick;
         }
         false
+    }
+
+    /// PTH-2: room for a probe; `egress_free` shows what was reserved before.
+    fn reserve(&mut self, i: &Inputs) {
+        self.state = State::Idle;
+        self.room_rsp_valid = true;
+        self.room_rsp_ok = i.egress_free >= u32::from(i.room_bytes);
+        self.resv_valid = self.room_rsp_ok;
+        if self.room_rsp_ok {
+            self.resv_bytes = i.room_bytes;
+        }
     }
 
     fn pick(&mut self, i: &Inputs) {

@@ -113,7 +113,8 @@ impl Monitor {
         match seen.kind {
             Kind::Sack if bytes.len() >= 90 => {
                 let (psn, psns) = sack(bytes);
-                drew = psn.into();
+                // An answer to a probe has its id there.
+                drew = if bytes[55] & 2 == 0 { psn.into() } else { Cell::Empty };
                 listed = psns.iter().map(u32::to_string).collect::<Vec<_>>().join(" ").into();
             }
             Kind::Nack if bytes.len() >= 74 => code = nack(bytes).into(),

@@ -12,12 +12,13 @@ use crate::switch::frame::Kind;
 /// The origin of a message's last packet that asks for a cumulative ACK (CPL-2).
 const COVER: &str = "completion";
 
-/// Those of one NIC. Data packets leave in the order in which they were made, and control frames
-/// in theirs.
+/// Those of one NIC. Data packets leave in the order in which they were made, and so do control
+/// frames, and probes.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     data: VecDeque<(Made, Option<&'static str>)>,
     control: VecDeque<(Made, Option<&'static str>)>,
+    probes: VecDeque<(Made, Option<&'static str>)>,
     /// By table index of the QP, and PSN.
     causes: BTreeMap<(u8, u32), &'static str>,
 }
@@ -40,7 +41,11 @@ impl Origins {
     pub fn made(&mut self, made: Made) {
         let again = made.qp.filter(|_| made.kind == Kind::Retransmission);
         let cause = again.and_then(|qp| self.causes.remove(&(qp, made.psn)));
-        let queue = if made.kind.is_data() { &mut self.data } else { &mut self.control };
+        let queue = match made.kind {
+            Kind::Probe => &mut self.probes,
+            kind if kind.is_data() => &mut self.data,
+            _ => &mut self.control,
+        };
         queue.push_back((made, cause));
     }
 
@@ -64,7 +69,8 @@ impl Origins {
         match kind {
             Kind::Pause | Kind::Other => None,
             Kind::Data | Kind::Retransmission => self.data.pop_front(),
-            Kind::Ack | Kind::Sack | Kind::Nack | Kind::Probe => self.control.pop_front(),
+            Kind::Ack | Kind::Sack | Kind::Nack => self.control.pop_front(),
+            Kind::Probe => self.probes.pop_front(),
         }
     }
 }

@@ -46,6 +46,10 @@ counters! {
     Dropped "dropped" "frames dropped for any other reason",
     ReplayStalls "replay_stalls" "turns refused for want of replay slots",
     TagStalls "tag_stalls" "turns refused for want of tags",
+    PathsBad "paths_bad" "entropy values taken out of their destination's rotation",
+    PathsGood "paths_good" "entropy values that a probe's answer has brought back",
+    PathsSkipped "paths_skipped" "entropy values marked to be passed over once",
+    ProbesMissed "probes_missed" "probes that found no room in the egress pool",
     QpCreated "qp_created" "sides of QPs opened",
     QpClosed "qp_closed" "sides of QPs closed",
     QpError "qp_error" "QPs that came into error",
@@ -59,6 +63,10 @@ counters! {
 fn counted(event: &Event, mut add: impl FnMut(Counter, u64)) {
     let mut one = |counter| add(counter, 1);
     match event {
+        Event::PathBad { .. } => one(Counter::PathsBad),
+        Event::PathGood { .. } => one(Counter::PathsGood),
+        Event::PathSkipped { .. } => one(Counter::PathsSkipped),
+        Event::ProbeMissed => one(Counter::ProbesMissed),
         Event::QpCreated { .. } => one(Counter::QpCreated),
         Event::QpClosed { .. } => one(Counter::QpClosed),
         Event::QpError { .. } => one(Counter::QpError),

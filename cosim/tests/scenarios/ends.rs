@@ -11,7 +11,7 @@ use cosim::settings::Settings;
 use cosim::switch::frame::{Kind, sealed};
 use cosim::world::World;
 use rtl_model::host_interface::{DOORBELL_PAGE, OP_WRITE, Wqe};
-use rtl_model::types::{Qpn, Refuse};
+use rtl_model::types::{Drop, Qpn, Refuse};
 
 use crate::common::{Both, Log, built, message, scenario, settings};
 
@@ -144,6 +144,37 @@ fn qp_6_a_close_in_the_middle_empties_the_qp() {
         assert!(play.recorder.counts[0].qp_errors.is_empty(), "a close is no error");
         assert_eq!(play.checked.world.driver.messages[0].done[1], None);
     }
+}
+
+/// SACK-5, ACK-2: forged ACKs, at every distance from the packets of a message that are being built,
+/// name one of the next PSNs. One that is not built yet is not acknowledged: every packet retires.
+#[test]
+fn sack_5_a_packet_that_is_being_built_is_not_acknowledged() {
+    let two = message("500KB", "count = 2\none_qp = true");
+    let mut play = Play::new(&scenario("limit = \"400us\"", &two));
+    let ack = |e: &(u64, usize, Event)| match &e.2 {
+        Event::Sent { bytes, .. } if e.1 == 1 && Kind::of(bytes) == Kind::Ack => {
+            Some(bytes.clone())
+        }
+        _ => None,
+    };
+    play.until("acknowledges", |_, log| log.0.iter().any(|e| ack(e).is_some()));
+    let template = play.log.0.iter().find_map(ack).expect("just seen");
+    for n in 0..100u32 {
+        // A packet takes 83.48 clocks, so each of these comes a clock and a half later.
+        let next = play.checked.world.clock + 85;
+        play.until("goes on", |world, _| world.clock == next);
+        let built = play.checked.world.nodes[0].nic.b.packet_build.seg.psn;
+        let mut forged = template.clone();
+        forged[51..54].copy_from_slice(&built.plus(1 + n % 3).0.to_be_bytes()[1..]);
+        forged.truncate(forged.len() - 4);
+        play.checked.world.switch.inject(next, 0, sealed(forged));
+    }
+    play.until("ends", |world, _| world.clock.is_multiple_of(64) && world.finished());
+    let dropped = |e: &&(u64, usize, Event)| matches!(e.2, Event::Dropped(Drop::Psn) if e.1 == 0);
+    let drops = play.log.0.iter().filter(dropped).count();
+    assert!((5..95).contains(&drops), "{drops} named a PSN that was not given");
+    play.nothing_is_left();
 }
 
 /// MSN-8: an ACK carries the MSN, and completes nothing by it. One that acknowledges the first of

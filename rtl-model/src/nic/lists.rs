@@ -38,6 +38,7 @@ macro_rules! blocks {
             5 qp_table "u_qp_table" (qp_table::Regs) (qp_table::Inputs) (qp_table::Outputs) (qp_table::Regs::reset) (always);
             6 window "u_window" (window::Regs) (window::Inputs) (window::Outputs) (window::Regs::reset) (always);
             7 path_select "u_path_select" (path_select::Regs) (path_select::Inputs) (path_select::Outputs) (path_select::Regs::reset) (always);
+            54 path_probe "u_path_probe" (path_probe::Regs) (path_probe::Inputs) (path_probe::Outputs) (path_probe::Regs::reset) (always);
             8 tx_scheduler "u_tx_scheduler" (tx_scheduler::Regs) (tx_scheduler::Inputs) (tx_scheduler::Outputs) (tx_scheduler::Regs::reset) (always);
             9 replay_store "u_replay_store" (replay_store::Regs) (replay_store::Inputs) (replay_store::Outputs) (replay_store::Regs::reset) (always);
             10 payload_fetch "u_payload_fetch" (payload_fetch::Regs) (payload_fetch::Inputs) (payload_fetch::Outputs) (payload_fetch::Regs::reset) (always);
@@ -135,6 +136,8 @@ macro_rules! memories {
             54 path_select_flag "u_path_select_flag" (path_select::Flags) (|sizes: &Sizes| sizes.dests as usize);
             55 path_select_next "u_path_select_next" (path_select::Link) (|sizes: &Sizes| sizes.dests as usize * 128);
             56 path_select_prev "u_path_select_prev" (path_select::Link) (|sizes: &Sizes| sizes.dests as usize * 128);
+            57 path_probe_due "u_path_probe_due" (path_probe::Due) (|sizes: &Sizes| sizes.dests as usize * 128);
+            58 path_probe_at "u_path_probe_at" (retransmit::Moment) (|sizes: &Sizes| sizes.dests as usize * 128);
             36 waits_any "u_waits_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
         }
     };

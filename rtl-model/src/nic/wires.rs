@@ -145,6 +145,15 @@ pub(super) mod from {
         }
         level(&mut i.payload_fetch.dead, o.dead, wake, at::payload_fetch);
         level(&mut i.retransmit.error, o.dead, wake, at::retransmit);
+        // QPs in error are looked at when a probe is due.
+        i.path_probe.dead = o.dead;
+        if valid(&mut i.path_probe.created_valid, o.created_valid, wake, at::path_probe) {
+            i.path_probe.created_qpn = o.created_qpn;
+            i.path_probe.created_dest = o.created_dest;
+        }
+        if valid(&mut i.path_probe.closed_valid, o.closed_valid, wake, at::path_probe) {
+            i.path_probe.closed_qpn = o.closed_qpn;
+        }
         if valid(&mut i.window.open_valid, o.open_valid, wake, at::window) {
             i.window.open_group = o.open_group;
         }
@@ -218,6 +227,34 @@ pub(super) mod from {
         if valid(&mut i.ack_build.ack_rsp_valid, o.ack_rsp_valid, wake, at::ack_build) {
             i.ack_build.ack_rsp_port = o.ack_rsp_port;
         }
+        level(&mut i.path_probe.troubled, o.troubled, wake, at::path_probe);
+        valid(&mut i.path_probe.fell_valid, o.fell_valid, wake, at::path_probe);
+        valid(&mut i.path_probe.rose_valid, o.rose_valid, wake, at::path_probe);
+        if o.fell_valid || o.rose_valid {
+            i.path_probe.told_dest = o.told_dest;
+            i.path_probe.told_value = o.told_value;
+        }
+        if valid(&mut i.path_probe.look_rsp_valid, o.look_rsp_valid, wake, at::path_probe) {
+            i.path_probe.look_rsp_bad = o.look_rsp_bad;
+        }
+    }
+
+    pub fn path_probe(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.path_probe, &mut nic.wake);
+        if valid(&mut i.path_select.look_valid, o.look_valid, wake, at::path_select) {
+            i.path_select.look_dest = o.look_dest;
+        }
+        if valid(&mut i.path_select.good_valid, o.good_valid, wake, at::path_select) {
+            i.path_select.good_dest = o.good_dest;
+            i.path_select.good_value = o.good_value;
+        }
+        valid(&mut i.tx_scheduler.room_valid, o.room_valid, wake, at::tx_scheduler);
+        if valid(&mut i.packet_build.probe_valid, o.probe_valid, wake, at::packet_build) {
+            i.packet_build.probe_qp = o.probe_qp;
+            i.packet_build.probe_dest = o.probe_dest;
+            i.packet_build.probe_value = o.probe_value;
+            i.packet_build.probe_id = o.probe_id;
+        }
     }
 
     pub fn tx_scheduler(nic: &mut Nic) {
@@ -256,6 +293,9 @@ pub(super) mod from {
         }
         if valid(&mut i.egress_arbiter.resv_valid, o.resv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.resv_bytes = o.resv_bytes;
+        }
+        if valid(&mut i.path_probe.room_rsp_valid, o.room_rsp_valid, wake, at::path_probe) {
+            i.path_probe.room_rsp_ok = o.room_rsp_ok;
         }
     }
 
@@ -343,6 +383,11 @@ pub(super) mod from {
         let (i, o, wake) = (&mut nic.i, &nic.o.timer_wheel, &mut nic.wake);
         // The count wakes nobody: it is looked at when a packet has been sent.
         i.retransmit.ticks = o.now;
+        // Nor does it wake path_probe, unless a value may be due.
+        if i.path_probe.ticks != o.now && i.path_probe.troubled != 0 {
+            *wake |= 1 << at::path_probe;
+        }
+        i.path_probe.ticks = o.now;
         i.ack_ask.ticks = o.now;
         if valid(&mut i.retransmit.exp_valid, o.exp_valid, wake, at::retransmit) {
             i.retransmit.exp_slot = o.exp_slot;
@@ -495,6 +540,10 @@ pub(super) mod from {
         if valid(&mut i.dat_queue.in_valid, o.frame_valid, wake, at::dat_queue) {
             i.dat_queue.in_data = o.frame;
         }
+        // What is being built is looked at when a frame names its QP.
+        i.ack_take.building_valid = o.building_valid;
+        i.ack_take.building_qp = o.building_qp;
+        i.ack_take.building_psn = o.building_psn;
     }
 
     pub fn dat_queue(nic: &mut Nic) {
@@ -528,6 +577,14 @@ pub(super) mod from {
         }
         if valid(&mut i.port_tx.end_valid, o.end_valid, wake, at::port_tx) {
             i.port_tx.end_back = o.end_back;
+        }
+        if valid(&mut i.path_probe.tx_valid, o.tx_valid, wake, at::path_probe) {
+            i.path_probe.tx_cls = o.tx_cls;
+            i.path_probe.tx = o.tx;
+        }
+        if valid(&mut i.path_probe.end_valid, o.end_valid, wake, at::path_probe) {
+            i.path_probe.end_cls = o.end_cls;
+            i.path_probe.end_data = o.end_data;
         }
         level(&mut i.ack_build.ctl_free, o.ctl_free, wake, at::ack_build);
     }
@@ -811,6 +868,12 @@ pub(super) mod from {
             i.path_select.skip_dest = o.skip_dest;
             i.path_select.skip_port = o.skip_port;
         }
+        if valid(&mut i.path_probe.probed_valid, o.probed_valid, wake, at::path_probe) {
+            i.path_probe.probed_dest = o.skip_dest;
+            i.path_probe.probed_port = o.skip_port;
+            i.path_probe.probed_id = o.probed_id;
+            i.path_probe.probed_good = o.probed_good;
+        }
     }
 
     pub fn completion(nic: &mut Nic) {
@@ -890,6 +953,10 @@ macro_rules! memory_ports {
                 path_select_flag: flag_re flag_raddr flag_rdata, flag_we flag_waddr flag_wdata;
                 path_select_next: next_re next_raddr next_rdata, next_we next_waddr next_wdata;
                 path_select_prev: prev_re prev_raddr prev_rdata, prev_we prev_waddr prev_wdata;
+            }
+            path_probe {
+                path_probe_due: due_re due_raddr due_rdata, due_we due_waddr due_wdata;
+                path_probe_at: at_re at_raddr at_rdata, at_we at_waddr at_wdata;
             }
             tx_scheduler {
                 tx_scheduler_qctx: qctx_re qctx_raddr qctx_rdata, qctx_we qctx_waddr qctx_wdata;
@@ -1077,6 +1144,9 @@ impl Nic {
         i.packet_build.cfg_distinct_rtx = o.cfg_distinct_rtx;
         i.waits.rsp_ready = true;
         i.retransmit.cfg_timeout = o.cfg_timeout;
+        i.path_probe.cfg_timeout = o.cfg_timeout;
+        i.path_probe.cfg_icrc = o.cfg_icrc;
+        i.packet_build.cfg_icrc = o.cfg_icrc;
         i.ack_ask.cfg_timeout = o.cfg_timeout;
         i.retransmit.cfg_linear = o.cfg_linear;
         i.retransmit.cfg_expo = o.cfg_expo;
@@ -1101,14 +1171,17 @@ impl Nic {
                 look_ready => retransmit.look_ready, toss_ready => qp_drain.toss_ready;
             tlp_parse: rx_ready => rx_fifo.out_ready, rx_ready => pcie_room.out_ready;
             rx_fifo;
-            path_select: data_ready => packet_build.data_ready, ack_ready => ack_build.ack_ready;
+            path_probe: room_bytes => tx_scheduler.room_bytes;
+            path_select:
+                data_ready => packet_build.data_ready, ack_ready => ack_build.ack_ready,
+                look_ready => path_probe.look_ready;
             window:
                 query_ready => packet_build.query_ready, try_ready => tx_scheduler.try_ready,
                 open_ready => qp_table.open_ready, lose_ready => retransmit.loss_ready,
                 toss_ready => qp_drain.flight_ready, sub_ready => ack_take.sub_ready;
             packet_build:
                 hand_ready => payload_fetch.hand_ready, again_ready => retransmit.again_ready,
-                hand_ready => qp_drain.hand_ready;
+                hand_ready => qp_drain.hand_ready, probe_ready => path_probe.probe_ready;
             pcie_link:
                 tx_ready => tlp_engine.tx_ready, tx_free => tlp_engine.tx_free,
                 rhead_ready => pcie_reads.out_ready, whead_ready => pcie_writes.out_ready,
@@ -1122,7 +1195,7 @@ impl Nic {
             tx_scheduler:
                 post_ready => doorbell.post_sched_ready, wait_ready => retransmit.wait_ready,
                 drop_ready => qp_drain.drop_ready, slot_ready => replay_store.slot_ready,
-                ack_ready => ack_take.ack_ready;
+                ack_ready => ack_take.ack_ready, room_ready => path_probe.room_ready;
             completion:
                 post_done_ready => doorbell.post_done_ready, err_ready => doorbell.err_ready,
                 comp_ready => payload_write.comp_ready, cover_ready => ack_take.cover_ready;
@@ -1248,6 +1321,7 @@ impl Nic {
         valid(&mut i.ask_wheel.tick, ports.tick, wake, at::ask_wheel);
         // The count wakes nobody: it is looked at when a packet has been sent.
         i.retransmit.now = ports.now;
+        i.path_probe.now = ports.now;
         if valid(&mut i.rx_fifo.in_valid, ports.rx_valid, wake, at::rx_fifo) {
             i.rx_fifo.in_data = ports.rx;
         }

@@ -1,0 +1,92 @@
+//! Paths that are lost and come back: values left out, passed over and probed (PTH-1, PTH-2).
+
+use cosim::check::Checked;
+use cosim::event::Event;
+use cosim::switch::frame::Kind;
+use rtl_model::image::Wide;
+
+use crate::common::{Log, lockstep, message, scenario, settings};
+
+/// Frames of a kind that a NIC has sent: clock of the end, bytes.
+fn sent(log: &Log, nic: usize, kind: Kind) -> Vec<(u64, Vec<u8>)> {
+    let of = |(clock, at, e): &(u64, usize, Event)| match e {
+        Event::Sent { bytes, .. } if *at == nic && Kind::of(bytes) == kind => {
+            Some((*clock, bytes.clone()))
+        }
+        _ => None,
+    };
+    log.0.iter().filter_map(of).collect()
+}
+
+fn port(frame: &[u8]) -> u16 {
+    u16::from_be_bytes([frame[34], frame[35]])
+}
+
+/// Clock in which a value of NIC a is told to be bad, or good again.
+fn turns(log: &Log, bad: bool) -> Vec<(u64, u16)> {
+    let of = |(clock, nic, e): &(u64, usize, Event)| match e {
+        Event::PathBad { port, .. } if *nic == 0 && bad => Some((*clock, *port)),
+        Event::PathGood { port, .. } if *nic == 0 && !bad => Some((*clock, *port)),
+        _ => None,
+    };
+    log.0.iter().filter_map(of).collect()
+}
+
+/// PTH-1, PTH-2, TMR-2, BUF-4: two packets of a long message are lost. Their values are bad from the
+/// timeout on, probed every 20 us while the first two probes on each are lost, and good again with
+/// the answer to the third. Meanwhile no packet is on them; then some are.
+#[test]
+fn pth_2_a_lost_path_is_probed_until_it_answers() {
+    let text = message("2MB", "")
+        + &message("600KB", "at = \"90us\"")
+        + "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = 3\nuntil = \"50us\"\n\
+           [[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = 9\nuntil = \"50us\"\n\
+           [[switch]]\naction = \"drop\"\nkind = \"probe\"\nuntil = \"75us\"\n\
+           [[switch]]\naction = \"delay\"\nkind = \"ACK\"\nby = \"60us\"\n";
+    let head = "limit = \"400us\"\n[defaults]\nInitialAckTimeout = \"20us\"\n\
+                SACKLossMinRetxPkts = 1024\n";
+    let mut log = Log::default();
+    let s = settings(&scenario(head, &text));
+    let Checked { world, .. } = lockstep(&s, &mut log, |_| {});
+    assert_eq!(world.driver.intact, 2);
+
+    let (bad, good) = (turns(&log, true), turns(&log, false));
+    assert_eq!((bad.len(), good.len()), (2, 2), "{bad:?} {good:?}");
+    let probes = sent(&log, 0, Kind::Probe);
+    assert!(probes.len() >= 6, "{} probes", probes.len());
+    for (fell, value) in bad {
+        let (rose, _) = *good.iter().find(|(_, port)| *port == value).expect("good again");
+        let mine: Vec<_> = probes.iter().filter(|(_, frame)| port(frame) == value).collect();
+        // At the ticks 20, 40 and 60 us after the one at which its timer expired.
+        let tick = fell / 1_000;
+        let after: Vec<u64> = mine.iter().map(|(clock, _)| clock / 1_000 - tick).collect();
+        assert_eq!(after[..2], [20, 40], "{value}: {after:?}");
+        for (_, probe) in &mine {
+            assert_eq!((probe.len(), probe[42], probe[15] >> 2), (74, 0xde, 0), "no trim");
+            assert_eq!(probe[50], 0x40, "R, and no flag else");
+            assert_eq!(probe[51..54], [0, 0, 0], "no PSN");
+        }
+        let data = sent(&log, 0, Kind::Data);
+        let on = |from: u64, to: u64| {
+            let here = |(at, f): &&(u64, Vec<u8>)| port(f) == value && (from..to).contains(at);
+            data.iter().filter(here).count()
+        };
+        // What was drawn before may still leave.
+        assert_eq!(on(fell + 6_000, rose), 0, "{value} is left out");
+        assert!(on(rose, u64::MAX) > 0, "{value} is back");
+        // Its answer is a SACK with pr and the id of the last probe, on the same value.
+        let id = &mine[mine.len() - 1].1[58..60];
+        let answer = |(_, f): &&(u64, Vec<u8>)| f[55] & 2 != 0 && f[56..58] == *id;
+        let answers = sent(&log, 1, Kind::Sack);
+        let answers: Vec<_> = answers.iter().filter(answer).collect();
+        assert_eq!(answers.len(), 1, "{value}: one answer");
+        assert_eq!((port(&answers[0].1), answers[0].1[55]), (value, 2), "m = 0");
+        assert!(answers[0].0 < rose && rose < answers[0].0 + 1_000, "good with the answer");
+    }
+    // BUF-3, BUF-4: what the probes and their answers held is free again.
+    for (node, n) in world.nodes.iter().zip(&s.nics) {
+        let (pool, arbiter) = (&node.nic.o.ingress_pool, &node.nic.o.egress_arbiter);
+        assert_eq!(pool.occ, Wide::ZERO, "ingress");
+        assert_eq!(u64::from(arbiter.egress_free), n.buffers.egress[0], "egress");
+    }
+}
