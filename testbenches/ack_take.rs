@@ -146,7 +146,7 @@ impl Sender {
         }
         if probe {
             let id = u16::from_be_bytes([b[2], b[3]]);
-            told.push(Told::Probed(c.dest, p.sport, id, b[1] >> 5 & 3 == 0));
+            told.push(Told::Probed(c.dest, p.sport, id, b[1] & 0x60 == 0));
         }
         let moves = p.kind != Kind::Nack && named > c.cum;
         if moves {

@@ -90,6 +90,14 @@ struct Seen {
     fell_at_work: u64,
 }
 
+/// What is known of a clock's sample: nothing, or that there is one, or none.
+#[derive(Clone, Copy, Default)]
+enum Sampled {
+    #[default]
+    Unsaid,
+    Known(Option<(u8, u64)>),
+}
+
 /// The block, its partners, and what it must do.
 struct Bench {
     dut: Dut,
@@ -115,8 +123,8 @@ struct Bench {
     flying: Vec<(Path, u16)>,
     answer: Option<(u64, Path, bool)>,
     expected_good: Option<(u64, Path)>,
-    sample: Option<Option<(u8, u64)>>,
-    due_sample: Option<Option<(u8, u64)>>,
+    sample: Sampled,
+    due_sample: Sampled,
     /// Until when there may be one or not.
     unsure: u64,
     /// Destinations that had a QP as the tick began.
@@ -148,8 +156,8 @@ impl Bench {
             flying: Vec::new(),
             answer: None,
             expected_good: None,
-            sample: None,
-            due_sample: None,
+            sample: Sampled::Unsaid,
+            due_sample: Sampled::Unsaid,
             unsure: 0,
             probed: vec![false; sizes.dests as usize],
             next_fall: 0,
@@ -177,7 +185,7 @@ impl Bench {
         self.queue.clear();
         self.flying.clear();
         (self.sending, self.answer, self.expected_good) = (None, None, None);
-        (self.sample, self.due_sample) = (None, None);
+        (self.sample, self.due_sample) = (Sampled::Unsaid, Sampled::Unsaid);
     }
 
     fn value(&mut self, (dest, value): Path) -> &mut Value {
@@ -273,7 +281,7 @@ impl Bench {
         if o.probe_valid && self.i.probe_ready {
             self.given(o);
         }
-        if let Some(want) = self.due_sample.take() {
+        if let Sampled::Known(want) = self.due_sample {
             let got = o.sample_valid.then_some((o.sample_dest, o.sample_at));
             assert_eq!(got, want, "clock {now}: a sample");
             self.seen.samples += u64::from(want.is_some());
@@ -281,7 +289,7 @@ impl Bench {
             let sure = now > self.unsure;
             assert!(!(o.sample_valid && sure), "clock {now}: a sample of nothing");
         }
-        self.due_sample = self.sample.take();
+        self.due_sample = std::mem::take(&mut self.sample);
         if o.good_valid {
             let path = (o.good_dest, o.good_value);
             let due = self.expected_good.take().map(|(_, path)| path);
@@ -389,9 +397,9 @@ impl Bench {
             self.unsure = now + 3;
             return;
         }
-        self.sample = Some(None);
+        self.sample = Sampled::Known(None);
         if last && let Some(at) = at {
-            self.sample = Some(Some((path.0, at)));
+            self.sample = Sampled::Known(Some((path.0, at)));
         }
         self.seen.good += 1;
     }
@@ -515,7 +523,7 @@ fn pth_2_every_timeout_until_answered() -> Result<(), Mismatch> {
             match std::mem::take(&mut event).as_str() {
                 "fell" => (i.fell_valid, bad) = (true, 1 << 5),
                 "open" => {
-                    (i.created_valid, i.created_qpn, i.created_dest) = (true, Qpn(0x1_07), 63)
+                    (i.created_valid, i.created_qpn, i.created_dest) = (true, Qpn(0x1_07), 63);
                 }
                 "close" => (i.closed_valid, i.closed_qpn) = (true, Qpn(0x1_07)),
                 "dead" => i.dead = Wide([1 << 7, 0, 0, 0]),
