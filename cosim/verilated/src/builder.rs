@@ -35,7 +35,7 @@ pub fn build(tool: &Tool, design: &Design) -> Result<Built, BuildError> {
     let work = Work { tool, design, compiler: Compiler::find(tool)? };
     // What the folder holds leads to the name of the library, which itself depends only on the
     // files that the module uses: a change in another block builds nothing anew.
-    let given = format!("{:?}", design.parameters);
+    let given = format!("{:?} {:?}", design.parameters, design.own);
     let entry = cache::entry(&format!("known-{}", work.key(&work.sources()?, &given)?), |dir| {
         let scratch = tempfile::tempdir().map_err(at(dir))?;
         let (tree, parameters) = work.describe(scratch.path())?;
