@@ -1767,8 +1767,6 @@ module nic
       .tx_cls_i(egress_arbiter_tx_cls),
       .tx_i(egress_arbiter_tx),
       .end_valid_i(egress_arbiter_end_valid),
-      .end_cls_i(egress_arbiter_end_cls),
-      .end_data_i(egress_arbiter_end_data),
       .sample_valid_o(path_probe_sample_valid),
       .sample_dest_o(path_probe_sample_dest),
       .sample_at_o(path_probe_sample_at),

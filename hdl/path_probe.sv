@@ -97,8 +97,6 @@ module path_probe
   input logic   [3:0] tx_cls_i,
   input frame_t       tx_i,
   input logic         end_valid_i,
-  input logic   [3:0] end_cls_i,
-  input logic         end_data_i,
 
   // Round trips of probes; periods without room: to the log
   output logic         sample_valid_o,
@@ -315,7 +313,7 @@ module path_probe
   assign at_raddr_o = asks ? due_raddr_o : '0;
 
   logic ended;  // a probe
-  assign ended      = regs_q.sends && end_valid_i && end_cls_i == '0 && !end_data_i;
+  assign ended      = regs_q.sends && end_valid_i;
   assign at_we_o    = ended;
   assign at_waddr_o = ended ? word(regs_q.sends_dest, regs_q.sends_value) : '0;
   assign at_wdata_o = ended ? now_i : '0;
@@ -495,6 +493,8 @@ module path_probe
   `ASSERT(RoomWaits_A, room_valid_o && !room_ready_i |=> room_valid_o)
   `ASSERT(ProbeWaits_A, probe_valid_o && !probe_ready_i |=> probe_valid_o && $stable
                         ({probe_qp_o, probe_dest_o, probe_value_o, probe_id_o}))
+  // The port sends one frame at a time.
+  `ASSERT(OneFrame_A, tx_valid_i && regs_q.sends |-> end_valid_i)
   // A value that fell is written before the next one falls, an answer judged before the next comes.
   `ASSERT(FellApart_A, fell_valid_i |-> !regs_q.fell_valid)
   `ASSERT(ProbedApart_A, probed_valid_i |-> !regs_q.answer_valid && !regs_q.answer_read)

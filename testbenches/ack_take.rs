@@ -731,6 +731,9 @@ fn los_1_los_2_a_gap_is_found_once() -> Result<(), Mismatch> {
     // In recovery: another gap is not looked for.
     bench.frame(sack(0b11_1110_1111))?;
     assert_eq!(bench.sender.qps[&qpn.0].outstanding, [first, first + 5, first + 11].into());
+    // Nor where the cumulative PSN is one short of the last one sent.
+    bench.frame(frame(Kind::Ack, qpn, psn(first + 10).0))?;
+    assert!(lost(&bench), "one short");
     // It is over once the cumulative PSN is there; the next SACK with a bit set looks again.
     bench.frame(frame(Kind::Ack, qpn, psn(first + 11).0))?;
     for n in first + 12..first + 20 {

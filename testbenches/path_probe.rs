@@ -239,8 +239,6 @@ impl Bench {
         (self.i.tx_valid, self.i.end_valid) = (false, false);
         if let Some((_, path)) = self.sending.take_if(|(end, _)| *end <= now) {
             self.i.end_valid = true;
-            self.i.end_data = path.is_none() && self.i.tx_cls == 0;
-            self.i.end_cls = self.i.tx_cls;
             if let Some((path, id)) = path {
                 self.value(path).at = Some(now);
                 self.flying.push((path, id));

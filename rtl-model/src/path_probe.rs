@@ -145,13 +145,8 @@ pub struct Inputs {
     pub tx_cls: u8,
     /// The frame.
     pub tx: Frame,
-    /// From `egress_arbiter`: a frame has ended.
+    /// From `egress_arbiter`: the frame has ended. Another one starts in that clock or later.
     pub end_valid: bool,
-    /// Its class.
-    #[bits(4)]
-    pub end_cls: u8,
-    /// It had a replay slot.
-    pub end_data: bool,
     /// The value's word, from the memory.
     pub due_rdata: Due,
     /// When the value's last probe ended, from the memory.
@@ -509,7 +504,7 @@ impl Regs {
 
     /// A probe's serialisation has ended.
     fn ended(&self, i: &Inputs) -> bool {
-        self.sends && i.end_valid && i.end_cls == 0 && !i.end_data
+        self.sends && i.end_valid
     }
 
     /// The answer is one to a probe of this life of the value.

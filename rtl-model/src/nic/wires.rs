@@ -582,10 +582,7 @@ pub(super) mod from {
             i.path_probe.tx_cls = o.tx_cls;
             i.path_probe.tx = o.tx;
         }
-        if valid(&mut i.path_probe.end_valid, o.end_valid, wake, at::path_probe) {
-            i.path_probe.end_cls = o.end_cls;
-            i.path_probe.end_data = o.end_data;
-        }
+        valid(&mut i.path_probe.end_valid, o.end_valid, wake, at::path_probe);
         level(&mut i.ack_build.ctl_free, o.ctl_free, wake, at::ack_build);
     }
 
