@@ -253,6 +253,10 @@ pub struct Nic {
     /// Percent of the data pool from which it is whole.
     #[serde(rename = "ReceiverCongestionHighThreshold")]
     pub receiver_high: Option<Spanned<toml::Value>>,
+    /// Payloads wait in a prefetch buffer until they are committed to the wire.
+    pub prefetch_buffer_enable: Option<bool>,
+    /// Its bytes.
+    pub prefetch_buffer_size: Option<Spanned<Size>>,
     /// The switch's port to this NIC.
     #[serde(default)]
     pub downlink: DownlinkTable,

@@ -15,6 +15,7 @@ mod path;
 mod pauses;
 mod pcie;
 mod pcie_cases;
+mod prefetch;
 mod probes;
 mod rc;
 mod readme;

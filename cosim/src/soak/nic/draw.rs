@@ -34,11 +34,13 @@ pub fn scenario(seed: u64, scope: &Scope) -> String {
         "seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"\nprofile = \"{profile}\""
     );
     defaults(&mut text, rng, mss, scope);
+    let prefetch = &mut Rng::new(seed, "prefetch");
     for (name, host) in [("a", 1), ("b", 2)] {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
         nic(&mut text, rng);
         // What is dropped for want of a pool needs recovery.
         let small = scope.lossy && rng.percent(35);
+        pools::prefetch(&mut text, prefetch, mss);
         pools::pools(&mut text, rng, mss, small);
         link::link(&mut text, rng);
     }
