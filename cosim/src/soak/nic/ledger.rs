@@ -45,6 +45,8 @@ pub struct Ledger {
     stopped: bool,
     /// What the prefetch buffer holds by the events seen.
     prefetched: i64,
+    /// Its size in the clock before.
+    prefetch_size: i64,
     /// Stopped for want of room in it; commits are held.
     fetching: [bool; 2],
     /// Egress pools in the clock before.
@@ -110,7 +112,9 @@ impl Ledger {
     fn prefetch(&mut self, nic: &Nic) -> Option<String> {
         let (i, o) = (&nic.i.prefetch_pool, &nic.o.prefetch_pool);
         let (held, size) = (i64::from(o.occ), i64::from(i.cfg_prefetch));
-        let wrong = self.prefetched != held || held + i64::from(o.free) != size;
+        // Free bytes are a clock behind a size that the host changes.
+        let same = std::mem::replace(&mut self.prefetch_size, size) == size;
+        let wrong = self.prefetched != held || same && held + i64::from(o.free) != size;
         let book = self.prefetched;
         let of = |valid: bool, bytes: u16| if valid { i64::from(bytes) } else { 0 };
         self.prefetched += of(i.take_valid, i.bytes);
