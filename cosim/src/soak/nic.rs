@@ -120,7 +120,7 @@ pub struct Report {
     pub default_clocks: u64,
     /// Messages that arrived whole.
     pub intact: u64,
-    /// How often each thing happened, both NICs and all runs together.
+    /// How often each thing happened, all NICs and all runs together.
     pub happened: BTreeMap<String, u64>,
     /// The runs.
     pub runs: Vec<SeedResult>,
@@ -170,12 +170,14 @@ fn listed() -> BTreeMap<String, u64> {
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
     let causes =
         ["Gap", "Trimmed", "LastHop", "Range", "Timeout", "Cover"].map(|c| format!("again {c}"));
+    let joined = [2, 3, 4].map(|n| format!("run of {n} NICs"));
     let rest = ["replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
     let rest = rest.map(str::to_owned).into_iter().chain(causes);
     drops
         .chain(refusals)
         .chain(deeds)
         .chain(rest)
+        .chain(joined)
         .chain(links)
         .chain(bad)
         .chain(ledger::NAMES.map(str::to_owned))
@@ -202,6 +204,7 @@ fn one(
         add(happened, counts);
     }
     *happened.entry("PSN wrap".into()).or_default() += watch.psn_wraps;
+    *happened.entry(format!("run of {} NICs", settings.nics.len())).or_default() += 1;
     for (name, n) in watch.books.iter().flat_map(|book| &book.seen) {
         *happened.entry((*name).into()).or_default() += n;
     }
