@@ -23,6 +23,7 @@ mod records;
 mod recover;
 mod resend;
 mod resets;
+mod round_trips;
 mod shapes;
 mod soak;
 mod switch;
