@@ -523,6 +523,22 @@ impl Bench {
         }
     }
 
+    /// What a frame says of its path and of the round trip.
+    fn marked(&mut self, o: &Outputs) {
+        if o.skip_valid {
+            self.told(Told::Skip(o.skip_dest, o.skip_port));
+        }
+        if o.probed_valid {
+            self.told(Told::Probed(o.skip_dest, o.skip_port, o.probed_id, o.probed_good));
+            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
+        }
+        if o.timed_valid {
+            let (sent, at) = (o.timed_sent, o.timed_at);
+            self.told(Told::Timed(o.timed_nack, sent, at, o.skip_dest, o.timed_rtx));
+            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
+        }
+    }
+
     fn serve(&mut self, i: &Inputs, o: &Outputs) {
         // Events of the frame before come first in a clock.
         if o.drop_valid {
@@ -540,18 +556,7 @@ impl Bench {
             self.told(Told::Purged);
             self.rings_agree();
         }
-        if o.skip_valid {
-            self.told(Told::Skip(o.skip_dest, o.skip_port));
-        }
-        if o.probed_valid {
-            self.told(Told::Probed(o.skip_dest, o.skip_port, o.probed_id, o.probed_good));
-            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
-        }
-        if o.timed_valid {
-            let (sent, at) = (o.timed_sent, o.timed_at);
-            self.told(Told::Timed(o.timed_nack, sent, at, o.skip_dest, o.timed_rtx));
-            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
-        }
+        self.marked(o);
         if o.spent_valid {
             self.told(Told::Spent(o.spent_qp));
         }

@@ -160,7 +160,7 @@ fn step(
     i: &Inputs,
 ) -> Result<(), Mismatch> {
     // RTT-1: clocks across the wrap of the count.
-    let now = (u64::from(pair.clocks()) + END - 1_000) & END;
+    let now = (pair.clocks() + END - 1_000) & END;
     let i = &Inputs { now, ..*i };
     reference.beat(i);
     let o = pair.clock(i)?;

@@ -1,8 +1,8 @@
 //! RTT sample: round-trip times from what comes back for a packet or a probe.
 //!
-//! Twin of `hdl/rtt_sample.sv`. RTT-1, LocalDatabase: the clock in which the frame had arrived, less
-//! the one in which the serialisation of what drew it ended, less the service time that it reports.
-//! Latency 1 clock, a sample a clock.
+//! Twin of `hdl/rtt_sample.sv`. RTT-1, `LocalDatabase`: the clock in which the frame had arrived,
+//! less the one in which the serialisation of what drew it ended, less the service time that it
+//! reports. Latency 1 clock, a sample a clock.
 //!
 //! Unit: a clock is 1 ns, a step of service time 128. Both ends are taken up to the next whole
 //! clock, and what is left is never less than nothing. A NACK has no service time.

@@ -84,7 +84,7 @@ fn service(sack: &[u8]) -> u64 {
     number(&sack[82..84])
 }
 
-/// RTT-1, LocalDatabase: 178 B end at 3.56 ns of a clock's start; 100 ns to the receiver; its SACK
+/// RTT-1, `LocalDatabase`: 178 B end at 3.56 ns of a clock's start; 100 ns to the receiver; its SACK
 /// of 94 B ends 25.88 ns after that arrival is seen, and takes 100 ns back. Then a long message, each
 /// packet of which draws a SACK.
 #[test]
