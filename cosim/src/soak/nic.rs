@@ -27,7 +27,7 @@ const DEFAULT_EVERY: u64 = 5;
 
 /// What the report lists even if it never happened, beside what the pools' books do: drops (RX-1,
 /// RX-2 …), refusals, deeds.
-const DROPS: [&str; 15] = [
+const DROPS: [&str; 13] = [
     "Short",
     "Fcs",
     "EtherType",
@@ -38,29 +38,64 @@ const DROPS: [&str; 15] = [
     "Port",
     "Opcode",
     "Length",
-    "Pool",
     "Peer",
     "Qp",
-    "QpFull",
     "Psn",
 ];
 const REFUSALS: [&str; 9] =
     ["Size", "Opcode", "Reserved", "Peer", "Length", "Qp", "QpFull", "MsgFull", "QpError"];
-const DEEDS: [&str; 14] = [
+/// What the switch does to frames in any run, and what only a lossy run bears.
+const DEEDS: [&str; 11] = [
     "mark data",
     "mark ACK",
     "mark SACK",
+    "mark NACK",
     "delay ACK",
     "delay SACK",
     "duplicate data",
     "duplicate ACK",
     "duplicate SACK",
     "pause pause",
+    "paused pause",
+];
+const LOSSES: [&str; 18] = [
+    "mark probe",
+    "mark retransmission",
+    "delay NACK",
+    "duplicate NACK",
     "drop data",
+    "drop retransmission",
     "drop ACK",
     "drop SACK",
     "drop NACK",
-    "drop retransmission",
+    "corrupt data",
+    "corrupt retransmission",
+    "trim data",
+    "trim retransmission",
+    "trim-last-hop data",
+    "reorder data",
+    "reorder retransmission",
+    "delay data",
+    "delay retransmission",
+];
+
+/// What follows from losses: packets that go again and why, QPs whose budget ends, paths.
+const RECOVERY: [&str; 15] = [
+    "again Gap",
+    "again Trimmed",
+    "again LastHop",
+    "again Range",
+    "again Timeout",
+    "again Cover",
+    "QP error Timeout",
+    "QP error Nack",
+    "path bad",
+    "path good",
+    "path skipped",
+    "timer expired",
+    "trimmed",
+    "drop Pool",
+    "drop QpFull",
 ];
 
 /// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags, wrong answers.
@@ -143,7 +178,7 @@ pub fn soak(
         clocks: 0,
         default_clocks: 0,
         intact: 0,
-        happened: listed(),
+        happened: listed(plan.lossy),
         runs: Vec::new(),
     };
     for seed in plan.first..plan.first.saturating_add(plan.seeds) {
@@ -162,22 +197,25 @@ pub fn soak(
     Ok(report)
 }
 
-fn listed() -> BTreeMap<String, u64> {
+fn listed(lossy: bool) -> BTreeMap<String, u64> {
     let drops = DROPS.iter().map(|d| format!("drop {d}"));
     let refusals = REFUSALS.iter().map(|r| format!("refuse {r}"));
     let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
+    let losses = LOSSES.iter().map(|d| format!("switch {d}"));
+    let follows = RECOVERY.iter().map(|&what| what.to_owned());
     let links = PCIE.map(str::to_owned);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
-    let causes =
-        ["Gap", "Trimmed", "LastHop", "Range", "Timeout", "Cover"].map(|c| format!("again {c}"));
-    let rest = ["replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
-    let rest = rest.map(str::to_owned).into_iter().chain(causes);
+    let failed = (2..=7).map(|n| format!("failed read {n}"));
+    let rest =
+        ["QP error Read", "replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
     drops
         .chain(refusals)
         .chain(deeds)
-        .chain(rest)
+        .chain(losses.chain(follows).filter(|_| lossy))
+        .chain(rest.map(str::to_owned))
         .chain(links)
         .chain(bad)
+        .chain(failed)
         .chain(ledger::NAMES.map(str::to_owned))
         .map(|name| (name, 0))
         .collect()
@@ -255,6 +293,9 @@ fn add(happened: &mut BTreeMap<String, u64>, counts: &NicCounts) {
     more("tag stall".into(), counts.tag_stalls);
     more("duplicate".into(), counts.duplicates);
     more("out of order".into(), counts.out_of_order);
+    more("trimmed".into(), counts.trimmed);
+    more("timer expired".into(), counts.expiries);
+    counts.paths.iter().for_each(|(what, n)| more(format!("path {what}"), *n));
     counts.queued.iter().for_each(|(cause, n)| more(format!("again {cause}"), *n));
 }
 

@@ -36,7 +36,7 @@ pub fn scenario(seed: u64, scope: &Scope) -> String {
     defaults(&mut text, rng, mss, scope);
     for (name, host) in [("a", 1), ("b", 2)] {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
-        nic(&mut text, rng);
+        nic(&mut text, rng, scope.lossy);
         // What is dropped for want of a pool needs recovery.
         let small = scope.lossy && rng.percent(35);
         pools::pools(&mut text, rng, mss, small);
@@ -70,19 +70,30 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
         let allowance = rng.pick(&[0, 1, 3, 16, 64, 512, 1023]);
         let _ = writeln!(
             text,
-            "InitialAckTimeout = \"{timeout}us\"\nSACKLossMinRetxPkts = {allowance}"
+            "InitialAckTimeout = \"{timeout}us\"\nSACKLossMinRetxPkts = {allowance}\n\
+             FixedRexmitTimeEnable = {}",
+            rng.percent(30),
         );
+        // Budgets that end within a run.
+        if rng.percent(25) {
+            let (linear, more) = (rng.between(0, 2), rng.between(0, 1));
+            let _ = writeln!(text, "LinearRetryCount = {linear}\nExponentialRetryCount = {more}");
+        }
     }
 }
 
 /// What each NIC has of its own.
-fn nic(text: &mut String, rng: &mut Rng) {
+fn nic(text: &mut String, rng: &mut Rng, lossy: bool) {
     let _ = writeln!(
         text,
         "DataRate = \"{}Gbps\"\nDelay = \"{}ns\"",
         rng.pick(&[50, 100, 200, 400, 496]),
         rng.between(1, 400),
     );
+    // A receiver takes fewer packets ahead than a sender may send (RX-4).
+    if lossy && rng.percent(20) {
+        let _ = writeln!(text, "MaxPSNRange = {}", rng.pick(&[1, 2, 4, 30]));
+    }
 }
 
 /// One or two entries each way; half of the scenarios end by themselves.
@@ -91,7 +102,8 @@ fn messages(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
     let endless = rng.percent(50);
     for (from, to) in [("a", "b"), ("b", "a")] {
         for _ in 0..entries {
-            let outstanding = rng.between(1, 5);
+            // The small build has room for 16 messages.
+            let outstanding = if rng.percent(10) { 16 } else { rng.between(1, 5) };
             let room = ROOM[usize::from(scope.default_build)] / (entries * outstanding);
             // A packet is charged with its headers.
             let most = (room / (mss + 78)).clamp(0, 60) * mss;
