@@ -18,7 +18,7 @@ use std::time::Duration;
 use cosim::check::RtlChoice;
 use cosim::record::Recorder;
 use cosim::run::{Mode, Outcome, run};
-use cosim::scenario::Source;
+use cosim::scenario::{File as Scenario, Source};
 use cosim::settings::settle;
 use cosim::world::World;
 use pcap_file::DataLink;
@@ -358,13 +358,9 @@ fn frames_of_a_run() {
     assert!(of(&[0xd1, 0xdc]) > 0, "no ACK and no SACK: {seen:x?}");
 }
 
-/// PKT-5, NAK-1, SACK-2, ACK-1: with loss, trimming and reordering, each kind of packet goes out as
-/// the block that makes it says.
-#[test]
-fn frames_of_a_lossy_run() {
-    let file = verilated::project_root().join("fixtures/scenarios/lossy.toml");
-    let (source, file) = Source::read(&file).unwrap_or_else(|e| panic!("{e}"));
-    let settings = settle(&source, &file).unwrap_or_else(|e| panic!("{e}"));
+/// Runs a scenario in the model alone; the frames by opcode that others and our blocks agree on.
+fn check_scenario(source: &Source, file: &Scenario) -> Option<Vec<u8>> {
+    let settings = settle(source, file).unwrap_or_else(|e| panic!("{e}"));
     let folder = tempfile::tempdir().expect("a folder");
     let world = World::new(&settings);
     let mut recorder = Recorder::new(&world, Some(folder.path())).unwrap_or_else(|e| panic!("{e}"));
@@ -372,7 +368,35 @@ fn frames_of_a_lossy_run() {
         .unwrap_or_else(|e| panic!("failed to {e}"));
     assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
     recorder.finish(&run.world, &()).unwrap_or_else(|e| panic!("{e}"));
-    let Some(seen) = check_run(folder.path()) else { return };
-    let codes: Vec<_> = seen.into_keys().collect();
+    Some(check_run(folder.path())?.into_keys().collect())
+}
+
+/// PKT-5, NAK-1, SACK-2, ACK-1: with loss, trimming and reordering, each kind of packet goes out as
+/// the block that makes it says.
+#[test]
+fn frames_of_a_lossy_run() {
+    let path = verilated::project_root().join("fixtures/scenarios/lossy.toml");
+    let (source, file) = Source::read(&path).unwrap_or_else(|e| panic!("{e}"));
+    let Some(codes) = check_scenario(&source, &file) else { return };
     assert_eq!(codes, [0xc6, 0xc7, 0xc8, 0xca, 0xd1, 0xdc, 0xdd]);
+}
+
+/// PTH-2: so do the probes of a path that is lost, and their answers.
+#[test]
+fn frames_of_a_lost_path() {
+    const TEXT: &str = r#"
+        limit = "200us"
+        defaults.InitialAckTimeout = "10us"
+        defaults.SACKLossMinRetxPkts = 1024
+        defaults.EnableMonitor = true
+        nic = [{ name = "a", address = "10.0.0.1" }, { name = "b", address = "10.0.0.2" }]
+        message = [{ from = "a", to = "b", bytes = "400KB" }]
+        switch = [
+            { action = "drop", kind = "data", psn = 3 },
+            { action = "delay", kind = "ACK", by = "60us" },
+        ]
+    "#;
+    let (source, file) = Source::parse("probes.toml".into(), TEXT.into()).expect("is TOML");
+    let Some(codes) = check_scenario(&source, &file) else { return };
+    assert_eq!(codes, [0xc6, 0xc7, 0xc8, 0xd1, 0xdc, 0xde]);
 }

@@ -24,6 +24,7 @@ mod records;
 mod recover;
 mod resend;
 mod resets;
+mod round_trips;
 mod shapes;
 mod soak;
 mod switch;

@@ -1,5 +1,7 @@
 //! Paths that are lost and come back: values left out, passed over and probed (PTH-1, PTH-2).
 
+use std::collections::BTreeSet;
+
 use cosim::check::Checked;
 use cosim::event::Event;
 use cosim::switch::frame::Kind;
@@ -89,4 +91,66 @@ fn pth_2_a_lost_path_is_probed_until_it_answers() {
         assert_eq!(pool.occ, Wide::ZERO, "ingress");
         assert_eq!(u64::from(arbiter.egress_free), n.buffers.egress[0], "egress");
     }
+}
+
+/// Ports of the packets that NIC a has sent, new and again, in the order of their draws.
+fn drawn(log: &Log) -> Vec<(u64, u16)> {
+    let of = |(clock, nic, e): &(u64, usize, Event)| match e {
+        Event::Sent { bytes, .. }
+            if *nic == 0 && matches!(Kind::of(bytes), Kind::Data | Kind::Retransmission) =>
+        {
+            Some((*clock, port(bytes)))
+        }
+        _ => None,
+    };
+    log.0.iter().filter_map(of).collect()
+}
+
+/// PTH-1: a trimmed packet's NACK, and a marked packet's SACK with m = 1, have its value passed over
+/// once: the round robin goes on two values later there, in one round; in the next it is drawn.
+#[test]
+fn pth_1_a_value_is_passed_over_once() {
+    for action in ["trim", "mark"] {
+        let rule = format!("[[switch]]\naction = \"{action}\"\nkind = \"data\"\npsn = 5\n");
+        let s = settings(&scenario("limit = \"200us\"", &(message("2MB", "") + &rule)));
+        let mut log = Log::default();
+        lockstep(&s, &mut log, |_| {});
+        let ports: Vec<u16> = drawn(&log).iter().map(|(_, port)| *port).collect();
+        assert!(ports.len() > 3 * 128, "{} packets", ports.len());
+        let lost = ports[5];
+        let skips = |e: &&(u64, usize, Event)| matches!(e.2, Event::PathSkipped { .. });
+        assert_eq!(log.0.iter().filter(skips).count(), 1, "{action}");
+        let step = |pair: &[u16]| (pair[1] + 128 - pair[0]) % 128;
+        let gaps: Vec<usize> =
+            (0..ports.len() - 1).filter(|n| step(&ports[*n..n + 2]) != 1).collect();
+        let [gap] = gaps[..] else { panic!("{action}: {gaps:?}") };
+        assert_eq!((ports[gap] + 1, ports[gap + 1]), (lost, lost + 1), "{action}");
+        assert_eq!(gap + 1, 5 + 128, "{action}: at its next turn");
+        assert!(ports[gap + 1..].contains(&lost), "{action}: and then it is drawn");
+    }
+}
+
+/// PTH-1: where all 128 values are bad, each packet is on the one that was bad first, until a probe
+/// brings one back.
+#[test]
+fn pth_1_without_a_usable_value_the_longest_bad_is_used() {
+    let text = message("400KB", "")
+        + "[[switch]]\naction = \"drop\"\nkind = [\"data\", \"retransmission\"]\nuntil = \"60us\"\n\
+           [[switch]]\naction = \"drop\"\nkind = \"probe\"\nuntil = \"60us\"\n";
+    let head = "limit = \"600us\"\n[defaults]\nMSS = 1024\nInitialAckTimeout = \"20us\"\n\
+                MaxCongestionWindow = 1000\nSACKLossMinRetxPkts = 1024\nFixedRexmitTimeEnable = true\n";
+    let mut log = Log::default();
+    let s = settings(&scenario(head, &text));
+    let Checked { world, .. } = lockstep(&s, &mut log, |_| {});
+    assert_eq!(world.driver.intact, 1);
+    let (bad, good) = (turns(&log, true), turns(&log, false));
+    let first = bad[0].1;
+    let distinct = |n: usize| bad[..=n].iter().map(|b| b.1).collect::<BTreeSet<_>>().len();
+    let all = (0..bad.len()).find(|n| distinct(*n) == 128).expect("all are bad");
+    // What was drawn before may still leave.
+    let span = bad[all].0 + 6_000..good[0].0;
+    let meanwhile: Vec<u16> =
+        drawn(&log).iter().filter(|(at, _)| span.contains(at)).map(|(_, port)| *port).collect();
+    assert!(meanwhile.len() > 100, "{} packets", meanwhile.len());
+    assert!(meanwhile.iter().all(|port| *port == first), "{first}: {meanwhile:?}");
 }

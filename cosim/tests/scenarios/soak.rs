@@ -69,8 +69,7 @@ fn drawn_buffers_fill_pause_and_drop() {
 }
 
 /// CPL-2: data lost, trimmed, corrupted, delayed and reordered, control frames lost, between two to
-/// four NICs: lockstep and
-/// every promise hold.
+/// four NICs: lockstep and every promise hold.
 #[test]
 fn short_soak_with_loss_agrees() {
     let (mode, clocks) = (Mode::Lockstep, u64::MAX);
