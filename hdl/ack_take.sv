@@ -22,6 +22,10 @@
 // NAK-1: a packet outstanding is `lose` with the code's cause; TRIMMED marks its path, as does a
 // SACK with m = 1, whatever became of the packet. PTH-2: a SACK that answers a probe has its id
 // where others have the PSN that drew them. NAK-2: a `lose` that is fatal is `spent`.
+// RTT-1, ACK-2: `timed` tells rtt_sample of a SACK or a NACK, known by its code, whose packet was
+// outstanding: how often it was sent, and when last. Where a SACK does not retire the packet that
+// drew it, because its bitmap is about others, retransmit is asked before the gap search, 8 clocks
+// or so. An answer to a probe is told by `probed`, with the same stamps.
 // QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
 // state its QP is in. It discards each packet past the cumulative PSN, the retired ones too,
 // because a message's last packet keeps its slot; the messages that completion has are forgotten.
@@ -132,6 +136,8 @@ module ack_take
   input  len_t   retire_rsp_len_i,
   input  group_t retire_rsp_group_i,
   input  logic   retire_rsp_last_i,
+  input  logic [7:0] retire_rsp_sent_i,
+  input  logic [47:0] retire_rsp_at_i,
 
   // Bytes that leave flight, to window
   output logic   sub_valid_o,
@@ -148,6 +154,8 @@ module ack_take
   input  logic   lose_rsp_valid_i,
   input  logic   lose_rsp_queued_i,
   input  logic   lose_rsp_fatal_i,
+  input  logic [7:0] lose_rsp_sent_i,
+  input  logic [47:0] lose_rsp_at_i,
 
   // Paths to be passed over once, to path_select
   output logic         skip_valid_o,
@@ -158,6 +166,16 @@ module ack_take
   output logic        probed_valid_o,
   output logic [15:0] probed_id_o,
   output logic        probed_good_o,   // m = 0
+
+  // Frames whose packet was outstanding, and stamps for them and for `probed`, to rtt_sample
+  output logic          timed_valid_o,
+  output logic          timed_nack_o,
+  output logic   [ 7:0] timed_sent_o,     // transmissions of the packet
+  output logic   [47:0] timed_at_o,       // clock of the end of the last one
+  output group_t        timed_group_o,
+  output logic   [47:0] timed_arrived_o,  // clock in which the frame had arrived
+  output logic          timed_rtx_o,      // its retransmit flag
+  output logic   [15:0] timed_word_o,     // a SACK's service time
 
   // To tx_scheduler
   output logic   ack_valid_o,
@@ -230,6 +248,9 @@ module ack_take
     logic        probe;            // a SACK answers a probe
     logic        clean;            // its m is 0
     logic [15:0] drew;             // the PSN that drew a SACK, from the frame's, or the probe's id
+    logic [47:0] arrived;          // clock in which the frame had arrived
+    logic        rtx;              // its retransmit flag
+    logic [15:0] word;             // a SACK's service time
     logic [15:0] base;             // of the bitmap, from the frame's
     logic [63:0] bits;             // the bitmap; then what of it is outstanding
     qp_t         qp;
@@ -246,6 +267,7 @@ module ack_take
     psn_t        block;            // PSN of bit 0; in a check the message's first
     logic        gap;              // gaps are looked for
     psn_t        gap_end;
+    logic        seeks;            // the packet that drew a SACK is to be looked for
     logic        next_valid;       // a packet to retire
     psn_t        next_psn;
     logic        map_valid;
@@ -267,6 +289,9 @@ module ack_take
     psn_t        lose_psn;
     logic        skip_valid;
     logic        probed_valid;
+    logic        timed_valid;
+    logic [7:0]  timed_sent;
+    logic [47:0] timed_at;
     logic        relc_valid;
     logic        drop_valid;
     drop_e       drop_reason;
@@ -302,64 +327,74 @@ module ack_take
   /////////////
 
   logic map_free;  // the next request may be made
-  assign map_free          = !regs_q.map_valid && !regs_q.map_wait;
+  assign map_free = !regs_q.map_valid && !regs_q.map_wait;
 
-  assign in_ready_o        = regs_q.state == Idle;
-  assign purge_ready_o     = regs_q.state == Purge;
-  assign purge_done_o      = regs_q.purge_done;
-  assign check_ready_o     = regs_q.state == Check;
+  assign in_ready_o = regs_q.state == Idle;
+  assign purge_ready_o = regs_q.state == Purge;
+  assign purge_done_o = regs_q.purge_done;
+  assign check_ready_o = regs_q.state == Check;
   assign check_rsp_valid_o = regs_q.check_rsp_valid;
   assign check_rsp_clear_o = regs_q.check_rsp_clear;
-  assign spent_valid_o     = regs_q.spent_valid;
-  assign spent_qp_o        = regs_q.qp;
-  assign built_ready_o     = map_free && !regs_q.wipe;
-  assign map_valid_o       = regs_q.map_valid;
-  assign map_op_o          = regs_q.map_op;
-  assign map_qp_o          = regs_q.map_qp;
-  assign map_psn_o         = regs_q.map_psn;
-  assign map_end_o         = regs_q.map_end;
-  assign map_rsp_ready_o   = regs_q.map_wait;
-  assign find_valid_o      = regs_q.state == Find;
-  assign find_qpn_o        = regs_q.qpn;
-  assign find_dest_ip_o    = regs_q.dest_ip;
-  assign find_bare_o       = regs_q.purge || regs_q.check;
-  assign upd_valid_o       = regs_q.state == Update;
-  assign upd_qp_o          = regs_q.qp;
-  assign upd_cum_o         = regs_q.cum;
-  assign upd_learn_o       = regs_q.kind != KindAck;
-  assign upd_remote_o      = regs_q.remote;
-  assign upd_recovers_o    = regs_q.recovers;
-  assign upd_recover_o     = regs_q.recover;
-  assign retire_valid_o    = regs_q.retire_valid;
-  assign retire_qp_o       = regs_q.qp;
-  assign retire_psn_o      = regs_q.retire_psn;
-  assign retire_discard_o  = regs_q.purge;
-  assign sub_valid_o       = regs_q.sub_valid;
-  assign sub_group_o       = regs_q.group;
-  assign sub_bytes_o       = regs_q.sub_bytes;
-  assign lose_valid_o      = regs_q.state == Lose;
-  assign lose_qp_o         = regs_q.qp;
-  assign lose_psn_o        = regs_q.lose_psn;
-  assign lose_cause_o      = regs_q.kind == KindNack ? cause(regs_q.code) : CauseGap;
-  assign skip_valid_o      = regs_q.skip_valid;
-  assign skip_dest_o       = regs_q.dest;
-  assign skip_port_o       = regs_q.port;
-  assign probed_valid_o    = regs_q.probed_valid;
-  assign probed_id_o       = regs_q.drew;
-  assign probed_good_o     = regs_q.clean;
-  assign ack_valid_o       = regs_q.state == Tell;
-  assign ack_qp_o          = regs_q.qp;
-  assign ack_group_o       = regs_q.group;
-  assign ack_cum_o         = regs_q.cum;
-  assign cover_valid_o     = regs_q.state == Cover;
-  assign cover_qp_o        = regs_q.qp;
-  assign cover_cum_o       = regs_q.psn;
-  assign cover_forget_o    = regs_q.purge;
-  assign relc_valid_o      = regs_q.relc_valid;
-  assign relc_bytes_o      = regs_q.charge;
-  assign drop_valid_o      = regs_q.drop_valid;
-  assign drop_reason_o     = regs_q.drop_reason;
-  assign other_valid_o     = regs_q.other_valid;
+  assign spent_valid_o = regs_q.spent_valid;
+  assign spent_qp_o = regs_q.qp;
+  assign built_ready_o = map_free && !regs_q.wipe;
+  assign map_valid_o = regs_q.map_valid;
+  assign map_op_o = regs_q.map_op;
+  assign map_qp_o = regs_q.map_qp;
+  assign map_psn_o = regs_q.map_psn;
+  assign map_end_o = regs_q.map_end;
+  assign map_rsp_ready_o = regs_q.map_wait;
+  assign find_valid_o = regs_q.state == Find;
+  assign find_qpn_o = regs_q.qpn;
+  assign find_dest_ip_o = regs_q.dest_ip;
+  assign find_bare_o = regs_q.purge || regs_q.check;
+  assign upd_valid_o = regs_q.state == Update;
+  assign upd_qp_o = regs_q.qp;
+  assign upd_cum_o = regs_q.cum;
+  assign upd_learn_o = regs_q.kind != KindAck;
+  assign upd_remote_o = regs_q.remote;
+  assign upd_recovers_o = regs_q.recovers;
+  assign upd_recover_o = regs_q.recover;
+  assign retire_valid_o = regs_q.retire_valid;
+  assign retire_qp_o = regs_q.qp;
+  assign retire_psn_o = regs_q.retire_psn;
+  assign retire_discard_o = regs_q.purge;
+  assign sub_valid_o = regs_q.sub_valid;
+  assign sub_group_o = regs_q.group;
+  assign sub_bytes_o = regs_q.sub_bytes;
+  assign lose_valid_o = regs_q.state == Lose;
+  assign lose_qp_o = regs_q.qp;
+  assign lose_psn_o = regs_q.lose_psn;
+  assign lose_cause_o = regs_q.kind == KindNack ? cause(
+      regs_q.code
+  ) : regs_q.seeks ? CauseSample : CauseGap;
+  assign skip_valid_o = regs_q.skip_valid;
+  assign skip_dest_o = regs_q.dest;
+  assign skip_port_o = regs_q.port;
+  assign probed_valid_o = regs_q.probed_valid;
+  assign probed_id_o = regs_q.drew;
+  assign probed_good_o = regs_q.clean;
+  assign timed_valid_o = regs_q.timed_valid;
+  assign timed_nack_o = regs_q.kind == KindNack;
+  assign timed_sent_o = regs_q.timed_sent;
+  assign timed_at_o = regs_q.timed_at;
+  assign timed_group_o = regs_q.group;
+  assign timed_arrived_o = regs_q.arrived;
+  assign timed_rtx_o = regs_q.rtx;
+  assign timed_word_o = regs_q.word;
+  assign ack_valid_o = regs_q.state == Tell;
+  assign ack_qp_o = regs_q.qp;
+  assign ack_group_o = regs_q.group;
+  assign ack_cum_o = regs_q.cum;
+  assign cover_valid_o = regs_q.state == Cover;
+  assign cover_qp_o = regs_q.qp;
+  assign cover_cum_o = regs_q.psn;
+  assign cover_forget_o = regs_q.purge;
+  assign relc_valid_o = regs_q.relc_valid;
+  assign relc_bytes_o = regs_q.charge;
+  assign drop_valid_o = regs_q.drop_valid;
+  assign drop_reason_o = regs_q.drop_reason;
+  assign other_valid_o = regs_q.other_valid;
 
   ////////////////
   // Next state //
@@ -412,7 +447,7 @@ module ack_take
   assign wrong = not_given(
       regs_q.psn, given
   ) || regs_q.kind == KindSack && !regs_q.probe && not_given(
-      regs_q.psn + {{8{regs_q.drew[15]}}, regs_q.drew}, given
+      draws, given
   ) || lists && not_given(
       top, given
   );
@@ -423,6 +458,14 @@ module ack_take
   assign recovers = find_rsp_recovers_i && !left[PSN_BITS-1];
   assign gap_end = top - 24'(cfg_loss_i);
   assign gap_size = gap_end - cum - 24'd1;
+
+  // RTT-1: the packet that drew a SACK
+  psn_t draws;
+  psn_t drawn;  // how far it is past the cumulative PSN; the top bit: below
+  logic sacks;  // not for a probe
+  assign draws = regs_q.psn + {{8{regs_q.drew[15]}}, regs_q.drew};
+  assign drawn = draws - cum;
+  assign sacks = regs_q.kind == KindSack && !regs_q.probe;
 
   // Of a message that is looked at
   psn_t begins;  // its first packet, from the first one past the cumulative PSN; top bit: below
@@ -486,6 +529,7 @@ module ack_take
     regs_d.spent_valid = 1'b0;
     regs_d.skip_valid = 1'b0;
     regs_d.probed_valid = 1'b0;
+    regs_d.timed_valid = 1'b0;
     regs_d.check_rsp_valid = 1'b0;
     ends = 1'b0;
 
@@ -539,6 +583,9 @@ module ack_take
           regs_d.probe = in_i.kind == KindSack && in_i.ctrl[9];
           regs_d.clean = in_i.ctrl[13+:2] == '0;
           regs_d.drew = {in_i.ctrl[16+:8], in_i.ctrl[24+:8]};
+          regs_d.arrived = in_i.at;
+          regs_d.rtx = in_i.rtx;
+          regs_d.word = {in_i.cc[7:0], in_i.cc[15:8]};
           regs_d.base = {in_i.ctrl[144+:8], in_i.ctrl[152+:8]};
           regs_d.bits = turned(in_i.ctrl[160+:64]);
           if (in_i.kind inside {KindAck, KindSack, KindNack}) begin
@@ -586,6 +633,7 @@ module ack_take
           regs_d.recover  = find_rsp_recover_i;
           regs_d.cum      = cum;
           regs_d.moved    = moves;
+          regs_d.seeks    = sacks && drawn != '0 && !drawn[PSN_BITS-1];
           regs_d.from     = find_rsp_cum_i + 24'd1;
           regs_d.limit    = cum + 24'd1;
           regs_d.gap      = lists && !recovers && gap_size != '0 && !gap_size[PSN_BITS-1];
@@ -669,6 +717,12 @@ module ack_take
         end
         if (retire_rsp_valid_i && regs_q.retiring) begin
           regs_d.retiring = 1'b0;
+          if (sacks && regs_q.retire_psn == draws) begin
+            regs_d.seeks       = 1'b0;
+            regs_d.timed_valid = retire_rsp_sent_i != '0;
+            regs_d.timed_sent  = retire_rsp_sent_i;
+            regs_d.timed_at    = retire_rsp_at_i;
+          end
           if (!retire_rsp_flight_i) begin
             // It was out of flight already.
           end else if (regs_d.sub_valid) begin
@@ -687,7 +741,10 @@ module ack_take
             regs_d.retire_psn   = regs_q.next_psn;
           end else if (regs_q.hunt == None && !regs_d.sub_valid) begin
             regs_d.from = regs_q.cum + 24'd1;
-            regs_d.state = regs_q.gap ? Gap
+            if (regs_d.seeks) begin
+              regs_d.lose_psn = draws;
+            end
+            regs_d.state = regs_d.seeks ? Lose : regs_q.gap ? Gap
                 : regs_q.kind != KindAck || regs_q.moved ? Update : Tell;
           end
         end
@@ -715,12 +772,22 @@ module ack_take
 
       Lost: begin
         if (lose_rsp_valid_i) begin
-          regs_d.from        = regs_q.lose_psn + 24'd1;
-          regs_d.state       = regs_q.kind == KindNack ? Update : Gap;
-          regs_d.spent_valid = lose_rsp_fatal_i;
-          if (lose_rsp_queued_i && regs_q.kind != KindNack) begin
-            regs_d.recovers = 1'b1;
-            regs_d.recover  = regs_q.given - 24'd1;
+          if (regs_q.seeks || regs_q.kind == KindNack) begin
+            regs_d.timed_valid = lose_rsp_sent_i != '0;
+            regs_d.timed_sent  = lose_rsp_sent_i;
+            regs_d.timed_at    = lose_rsp_at_i;
+          end
+          regs_d.seeks = 1'b0;
+          if (regs_q.seeks) begin
+            regs_d.state = regs_q.gap ? Gap : Update;
+          end else begin
+            regs_d.from        = regs_q.lose_psn + 24'd1;
+            regs_d.state       = regs_q.kind == KindNack ? Update : Gap;
+            regs_d.spent_valid = lose_rsp_fatal_i;
+            if (lose_rsp_queued_i && regs_q.kind != KindNack) begin
+              regs_d.recovers = 1'b1;
+              regs_d.recover  = regs_q.given - 24'd1;
+            end
           end
         end
       end

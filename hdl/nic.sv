@@ -476,6 +476,8 @@ module nic
   logic retransmit_retire_rsp_flight;
   logic [7:0] retransmit_retire_rsp_sent;
   logic [47:0] retransmit_retire_rsp_at;
+  logic [7:0] retransmit_lose_rsp_sent;
+  logic [47:0] retransmit_lose_rsp_at;
   logic [15:0] retransmit_retire_rsp_port;
   logic retransmit_lose_ready;
   logic retransmit_lose_rsp_valid;
@@ -849,6 +851,7 @@ module nic
   logic port_rx_frame_fcs_ok;
   logic port_rx_frame_icrc_ok;
   logic [7:0] port_rx_frame_words;
+  micros_t port_rx_frame_at;
 
   // From packet_parse
   logic packet_parse_out_valid;
@@ -1090,6 +1093,20 @@ module nic
   logic ack_take_probed_valid;
   logic [15:0] ack_take_probed_id;
   logic ack_take_probed_good;
+  logic rtt_sample_sample_valid;
+  origin_e rtt_sample_sample_origin;
+  group_t rtt_sample_sample_group;
+  dest_t rtt_sample_sample_dest;
+  logic [47:0] rtt_sample_sample_rtt;
+  logic rtt_sample_unsure_valid;
+  logic ack_take_timed_valid;
+  logic ack_take_timed_nack;
+  logic [7:0] ack_take_timed_sent;
+  logic [47:0] ack_take_timed_at;
+  group_t ack_take_timed_group;
+  logic [47:0] ack_take_timed_arrived;
+  logic ack_take_timed_rtx;
+  logic [15:0] ack_take_timed_word;
   logic ack_take_skip_valid;
   dest_t ack_take_skip_dest;
   logic [15:0] ack_take_skip_port;
@@ -2130,6 +2147,8 @@ module nic
       .lose_rsp_valid_o(retransmit_lose_rsp_valid),
       .lose_rsp_queued_o(retransmit_lose_rsp_queued),
       .lose_rsp_fatal_o(retransmit_lose_rsp_fatal),
+      .lose_rsp_sent_o(retransmit_lose_rsp_sent),
+      .lose_rsp_at_o(retransmit_lose_rsp_at),
       .sent_valid_i(replay_store_sent_valid),
       .sent_slot_i(replay_store_sent_slot),
       .look_valid_o(retransmit_look_valid),
@@ -2944,6 +2963,7 @@ module nic
   port_rx u_port_rx (
       .clk_i,
       .rst_ni,
+      .now_i(now_i),
       .wire_valid_i(wire_valid_i),
       .wire_sop_i(wire_sop_i),
       .wire_eop_i(wire_eop_i),
@@ -2958,7 +2978,8 @@ module nic
       .frame_len_o(port_rx_frame_len),
       .frame_fcs_ok_o(port_rx_frame_fcs_ok),
       .frame_icrc_ok_o(port_rx_frame_icrc_ok),
-      .frame_words_o(port_rx_frame_words)
+      .frame_words_o(port_rx_frame_words),
+      .frame_at_o(port_rx_frame_at)
   );
 
   packet_parse u_packet_parse (
@@ -2970,6 +2991,7 @@ module nic
       .frame_fcs_ok_i(port_rx_frame_fcs_ok),
       .frame_icrc_ok_i(port_rx_frame_icrc_ok),
       .frame_words_i(port_rx_frame_words),
+      .frame_at_i(port_rx_frame_at),
       .cfg_own_ip_i(csr_cfg_own_ip),
       .cfg_own_mac_i(csr_cfg_own_mac),
       .cfg_dscp4_i(csr_cfg_dscp4),
@@ -3696,6 +3718,8 @@ module nic
       .retire_rsp_group_i(retransmit_retire_rsp_group),
       .retire_rsp_flight_i(retransmit_retire_rsp_flight),
       .retire_rsp_last_i(retransmit_retire_rsp_last),
+      .retire_rsp_sent_i(retransmit_retire_rsp_sent),
+      .retire_rsp_at_i(retransmit_retire_rsp_at),
       .sub_valid_o(ack_take_sub_valid),
       .sub_ready_i(window_sub_ready),
       .sub_group_o(ack_take_sub_group),
@@ -3708,12 +3732,22 @@ module nic
       .lose_rsp_valid_i(retransmit_lose_rsp_valid),
       .lose_rsp_queued_i(retransmit_lose_rsp_queued),
       .lose_rsp_fatal_i(retransmit_lose_rsp_fatal),
+      .lose_rsp_sent_i(retransmit_lose_rsp_sent),
+      .lose_rsp_at_i(retransmit_lose_rsp_at),
       .skip_valid_o(ack_take_skip_valid),
       .skip_dest_o(ack_take_skip_dest),
       .skip_port_o(ack_take_skip_port),
       .probed_valid_o(ack_take_probed_valid),
       .probed_id_o(ack_take_probed_id),
       .probed_good_o(ack_take_probed_good),
+      .timed_valid_o(ack_take_timed_valid),
+      .timed_nack_o(ack_take_timed_nack),
+      .timed_sent_o(ack_take_timed_sent),
+      .timed_at_o(ack_take_timed_at),
+      .timed_group_o(ack_take_timed_group),
+      .timed_arrived_o(ack_take_timed_arrived),
+      .timed_rtx_o(ack_take_timed_rtx),
+      .timed_word_o(ack_take_timed_word),
       .building_valid_i(packet_build_building_valid),
       .building_qp_i(packet_build_building_qp),
       .building_psn_i(packet_build_building_psn),
@@ -3850,6 +3884,29 @@ module nic
       .re_i(ack_ask_node_re),
       .raddr_i(ack_ask_node_raddr),
       .rdata_o(ack_ask_node_rdata)
+  );
+
+  rtt_sample u_rtt_sample (
+      .clk_i,
+      .rst_ni,
+      .timed_valid_i(ack_take_timed_valid),
+      .timed_nack_i(ack_take_timed_nack),
+      .timed_sent_i(ack_take_timed_sent),
+      .timed_at_i(ack_take_timed_at),
+      .probed_valid_i(ack_take_probed_valid),
+      .timed_group_i(ack_take_timed_group),
+      .timed_dest_i(ack_take_skip_dest),
+      .timed_arrived_i(ack_take_timed_arrived),
+      .timed_rtx_i(ack_take_timed_rtx),
+      .timed_word_i(ack_take_timed_word),
+      .probe_valid_i(path_probe_sample_valid),
+      .probe_at_i(path_probe_sample_at),
+      .sample_valid_o(rtt_sample_sample_valid),
+      .sample_origin_o(rtt_sample_sample_origin),
+      .sample_group_o(rtt_sample_sample_group),
+      .sample_dest_o(rtt_sample_sample_dest),
+      .sample_rtt_o(rtt_sample_sample_rtt),
+      .unsure_valid_o(rtt_sample_unsure_valid)
   );
 
   completion #(

@@ -62,6 +62,13 @@ package nic_pkg;
     KindProbe   = 3'd5
   } kind_e;
 
+  // What a sample of the round trip comes from (RTT-1).
+  typedef enum logic [1:0] {
+    OriginSack  = 2'd0,
+    OriginNack  = 2'd1,
+    OriginProbe = 2'd2   // the answer to one
+  } origin_e;
+
   // Why a received frame was dropped; RX-1 in the order in which it is checked.
   typedef enum logic [4:0] {
     DropNone      = 5'd0,
@@ -114,6 +121,7 @@ package nic_pkg;
     logic [15:0]  word;       // first word of its payload in the ingress buffer
     logic [223:0] ctrl;       // SETH, NETH or PETH; AETH in the low 4 bytes. Byte 0 is bits 7:0
     logic [63:0]  cc;         // CC_STATE, byte 0 is bits 7:0
+    logic [47:0]  at;         // clock in which it had arrived whole
   } parsed_t;
 
   // One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first); or a NACK.

@@ -32,12 +32,13 @@ module packet_parse
   input logic rst_ni,
 
   // Frames, from port_rx: the first 104 bytes, zero past the end of the frame
-  input logic         frame_valid_i,
-  input logic [831:0] frame_hdr_i,
-  input len_t         frame_len_i,
-  input logic         frame_fcs_ok_i,
-  input logic         frame_icrc_ok_i,  // or cfg_icrc is clear
-  input logic [  7:0] frame_words_i,
+  input logic            frame_valid_i,
+  input logic    [831:0] frame_hdr_i,
+  input len_t            frame_len_i,
+  input logic            frame_fcs_ok_i,
+  input logic            frame_icrc_ok_i,  // or cfg_icrc is clear
+  input logic    [  7:0] frame_words_i,
+  input micros_t         frame_at_i,       // clock in which its last beat came
 
   // Settings, from csr
   input logic [31:0] cfg_own_ip_i,
@@ -244,6 +245,7 @@ module packet_parse
     parsed.rtx       = frame_hdr_i[8*50+5];
     parsed.psn       = num24(frame_hdr_i[8*51+:24]);
     parsed.charge    = frame_len_i - len_t'(cfg_charge_less_i);
+    parsed.at        = frame_at_i;
     if (is_data) begin
       parsed.first = opcode == OP_FIRST || opcode == OP_ONLY;
       parsed.last  = opcode == OP_LAST || opcode == OP_ONLY;

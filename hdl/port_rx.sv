@@ -43,6 +43,9 @@ module port_rx
   input logic  [7:0] wire_bytes_i,
   input beat_t       wire_data_i,
 
+  // Clocks since reset, from the port
+  input micros_t now_i,
+
   // Level, from csr: bytes before a data packet's payload, 64 to 125
   input logic [6:0] cfg_data_hdr_i,
   input logic       cfg_icrc_i,      // ICRCEnable; then cfg_data_hdr is 121 at most
@@ -52,12 +55,13 @@ module port_rx
   output word_t word_data_o,
 
   // Frames, to packet_parse
-  output logic         frame_valid_o,
-  output logic [831:0] frame_hdr_o,      // of its first beat, zero past the end
-  output len_t         frame_len_o,      // stays at 16,383
-  output logic         frame_fcs_ok_o,
-  output logic         frame_icrc_ok_o,  // or cfg_icrc is clear
-  output logic [  7:0] frame_words_o
+  output logic            frame_valid_o,
+  output logic    [831:0] frame_hdr_o,      // of its first beat, zero past the end
+  output len_t            frame_len_o,      // stays at 16,383
+  output logic            frame_fcs_ok_o,
+  output logic            frame_icrc_ok_o,  // or cfg_icrc is clear
+  output logic    [  7:0] frame_words_o,
+  output micros_t         frame_at_o        // clock in which its last beat came
 );
 
   localparam logic [2:0] BEATS = 3'd4;
@@ -74,6 +78,7 @@ module port_rx
     logic       icrc;    // and with the right ICRC, or cfg_icrc is clear
     logic       spoilt;  // no words from this beat
     logic [7:0] bytes;
+    micros_t    at;      // the clock in which it came
   } tag_t;
 
   typedef struct {
@@ -104,6 +109,7 @@ module port_rx
     logic         frame_fcs_ok;
     logic         frame_icrc_ok;
     logic [7:0]   frame_words;
+    micros_t      frame_at;
   } regs_t;
 
   localparam regs_t RESET = '{beats: '{default: '0}, tags: '{default: '0}, default: '0};
@@ -132,6 +138,7 @@ module port_rx
   assign frame_fcs_ok_o = regs_q.frame_fcs_ok;
   assign frame_icrc_ok_o = regs_q.frame_icrc_ok;
   assign frame_words_o = regs_q.frame_words;
+  assign frame_at_o = regs_q.frame_at;
 
   ////////////////
   // Next state //
@@ -236,7 +243,8 @@ module port_rx
           good: wire_eop_i && !spoils && fcs_good(crc, 7'(8'd128 - bytes)),
           icrc: !cfg_icrc_i || (wire_eop_i && !spoils && !stub && icrc == FCS_RESIDUE),
           spoilt: spoils,
-          bytes: bytes
+          bytes: bytes,
+          at: now_i
       };
     end
 
@@ -253,6 +261,7 @@ module port_rx
         regs_d.frame_fcs_ok  = 1'b0;
         regs_d.frame_icrc_ok = !cfg_icrc_i;
         regs_d.frame_words   = regs_q.words;
+        regs_d.frame_at      = tag.at;
       end else begin
         if (some != 2'd0) begin
           if (tag.sop || regs_q.step == 2'd2) begin
@@ -279,12 +288,13 @@ module port_rx
             regs_d.hdr = regs_q.beats[regs_q.head][831:0];
           end
           if (tag.eop) begin
-            regs_d.frame_valid  = 1'b1;
-            regs_d.frame_hdr    = regs_d.hdr;
-            regs_d.frame_len    = regs_d.len;
-            regs_d.frame_fcs_ok = tag.good;
+            regs_d.frame_valid   = 1'b1;
+            regs_d.frame_hdr     = regs_d.hdr;
+            regs_d.frame_len     = regs_d.len;
+            regs_d.frame_fcs_ok  = tag.good;
             regs_d.frame_icrc_ok = tag.icrc;
-            regs_d.frame_words  = regs_d.words;
+            regs_d.frame_words   = regs_d.words;
+            regs_d.frame_at      = tag.at;
             // The next frame's first beat has no word: it goes along.
             if (regs_q.count > 3'd1 && next_begins) begin
               pops           = 2'd2;

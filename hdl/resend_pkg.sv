@@ -80,7 +80,8 @@ package resend_pkg;
     CauseLastHop = 3'd2,  // trimmed on the last hop
     CauseRange   = 3'd3,  // its PSN was out of the receiver's window
     CauseTimeout = 3'd4,
-    CauseCover   = 3'd5   // no cumulative ACK has covered its message (CPL-2)
+    CauseCover   = 3'd5,  // no cumulative ACK has covered its message (CPL-2)
+    CauseSample  = 3'd6   // none: a SACK asks when the packet that drew it was sent (RTT-1)
   } cause_e;
 
   // A packet's timers and what has been counted of it.

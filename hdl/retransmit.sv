@@ -20,6 +20,9 @@
 // window shrinks once as in any (QP-6); one more NACK is answered fatal and changes nothing. A gap
 // queues a packet once in its life (LOS-1).
 // CC-1: a timeout, a gap and the two TRIMMED codes shrink the window.
+// RTT-1: a retire and a lose are answered with how often the packet was sent, and when last; a lose
+// with CauseSample asks for nothing else. The clock of the end is that
+// of the frame's last beat, one before `sent`.
 // QP-6: a QP in error queues nothing and sends nothing; what it has is retired by its drain.
 // CPL-2: an ask for a copy looks for the packet that ack_ask names, which is retired and waits for
 // its message's end; no timer, no flight, no count of its life knows of the copy. It is answered 8
@@ -83,6 +86,8 @@ module retransmit
   output logic   lose_rsp_valid_o,
   output logic   lose_rsp_queued_o,
   output logic   lose_rsp_fatal_o,   // the budget is spent
+  output logic   [ 7:0] lose_rsp_sent_o,  // transmissions so far, 0 if it is retired
+  output logic   [47:0] lose_rsp_at_o,  // clock of the end of the last one
 
   // Packets on the wire, from replay_store
   input logic  sent_valid_i,
@@ -327,6 +332,8 @@ module retransmit
   assign lose_rsp_valid_o = regs_q.lose_rsp_valid;
   assign lose_rsp_queued_o = regs_q.lose_queued;
   assign lose_rsp_fatal_o = regs_q.lose_fatal;
+  assign lose_rsp_sent_o = regs_q.sent;
+  assign lose_rsp_at_o = regs_q.at;
 
   assign look_valid_o = regs_q.state == Look;
   assign look_op_o = regs_q.look_op;
@@ -395,11 +402,13 @@ module retransmit
   timer_t          timer;
   logic            limited;
   logic   [   5:0] limit;
+  logic   [   7:0] sent;  // how often it was sent, but for a first time that has not ended
   logic            spent;
   logic            hits;  // it is on the wire, under the timer meant
   logic            queues;
   assign at      = regs_q.slot[SB-1:0];
   assign timer   = regs_q.fresh[at] ? FIRST_TIMER : tim_rdata_i;
+  assign sent    = regs_q.hit && (!regs_q.fresh[at] || regs_q.on_wire[at]) ? timer.sent : '0;
   assign limited = cfg_expo_i != 5'd25;
   assign limit   = 6'(cfg_linear_i) + 6'(cfg_expo_i);
   always_comb begin
@@ -408,7 +417,7 @@ module retransmit
       hits  = hits && regs_q.gen == regs_q.gens[at];
       spent = limited && timer.timeouts == limit;
     end else begin
-      hits  = hits && !(regs_q.cause == CauseGap && timer.gapped);
+      hits  = hits && regs_q.cause != CauseSample && !(regs_q.cause == CauseGap && timer.gapped);
       spent = limited && regs_q.cause != CauseGap && timer.nacks == limit;
     end
     queues = regs_q.state == Act && (regs_q.job == Expire || regs_q.job == Lose && !spent) && hits;
@@ -535,7 +544,7 @@ module retransmit
           Retire: begin
             regs_d.retire_rsp_valid = 1'b1;
             regs_d.flight           = regs_q.hit && !regs_q.waits[at];
-            regs_d.sent             = regs_q.hit ? timer.sent : '0;
+            regs_d.sent             = sent;
             regs_d.at               = at_rdata_i;
             if (regs_q.hit) begin
               regs_d.cancel_valid = regs_q.on_wire[at];
@@ -564,6 +573,8 @@ module retransmit
             regs_d.lose_rsp_valid = regs_q.job == Lose;
             regs_d.lose_queued    = queues;
             regs_d.lose_fatal     = hits && spent;
+            regs_d.sent           = sent;
+            regs_d.at             = at_rdata_i;
           end
         endcase
       end
@@ -639,7 +650,7 @@ module retransmit
     if (sent_valid_i) begin
       regs_d.sent_slot  = sent_slot_i;
       regs_d.sent_start = ticks_i + 48'd1;
-      regs_d.sent_at    = now_i;
+      regs_d.sent_at    = now_i - 48'd1;
     end
     regs_d.arm_valid = regs_q.sent_valid;
     if (regs_q.sent_valid) begin

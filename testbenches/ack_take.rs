@@ -33,6 +33,10 @@ enum Told {
     Spent(u8),
     Skip(u8, u16),
     Probed(u8, u16, u16, bool),
+    /// With `Probed`: group, arrival, service time.
+    Stamped(u8, u64, u16),
+    /// NACK, transmissions, end of the last one, destination, retransmit flag; then `Stamped`.
+    Timed(bool, u8, u64, u8, bool),
     Update(u8, Psn, Option<Qpn>, (bool, Psn)),
     Ack(u8, u8, Psn),
     Cover(u8, Psn),
@@ -88,6 +92,15 @@ fn is_spent(psn: Psn) -> bool {
     psn.0 % 7 == 2
 }
 
+/// How often a packet was sent, and when last; a response may have no transmission to tell of.
+fn sent(psn: Psn) -> u8 {
+    [1, 2, 0, 3, 255][psn.0 as usize % 5]
+}
+
+fn ended(psn: Psn) -> u64 {
+    u64::from(psn.0).wrapping_mul(0x9e37_79b9) & 0xffff_ffff_ffff
+}
+
 /// A sender without clocks: ACK-2, SACK-4, SACK-5, LOS-1, LOS-2, NAK-1, QP-4.
 #[derive(Default)]
 struct Sender {
@@ -132,6 +145,7 @@ impl Sender {
         let bits = if sack { listed(p) } else { Vec::new() };
         let probe = sack && b[1] & 2 != 0;
         let drew = (sack && !probe).then(|| i64::from(i16::from_be_bytes([b[2], b[3]])));
+        let times = Times::of(p, c);
         // Each PSN named is one of the 2^23 below the next one to give, or the frame is ignored.
         let offsets = [Some(0), drew, bits.last().copied()];
         let below = |offset: i64| (c.given - i64::from(p.psn.0) - offset).rem_euclid(1 << 24);
@@ -147,6 +161,7 @@ impl Sender {
         if probe {
             let id = u16::from_be_bytes([b[2], b[3]]);
             told.push(Told::Probed(c.dest, p.sport, id, b[1] & 0x60 == 0));
+            told.push(times.stamp);
         }
         let moves = p.kind != Kind::Nack && named > c.cum;
         if moves {
@@ -156,8 +171,21 @@ impl Sender {
         let covered = if p.kind == Kind::Nack { i64::MIN } else { c.cum };
         let acked = |n: &i64| *n <= covered || bits.contains(&(*n - named));
         let retired: Vec<i64> = c.outstanding.iter().copied().filter(acked).collect();
+        // RTT-1, ACK-2: it is outstanding; else it is asked for, past the cumulative PSN.
+        let drew = drew.map(|drew| named + drew);
+        let here = drew.filter(|n| retired.contains(n));
         for n in retired {
+            let at = told.len() + 1;
             c.retire(qp, n, false, &mut told);
+            if here == Some(n) {
+                told.splice(at..at, times.of_packet(n));
+            }
+        }
+        if let Some(n) = drew.filter(|n| here.is_none() && *n > c.cum) {
+            told.push(Told::Lose(qp, psn(n), Cause::Sample));
+            if c.outstanding.contains(&n) {
+                told.extend(times.of_packet(n));
+            }
         }
         let learn = (p.kind != Kind::Ack)
             .then(|| Qpn(u32::from(b[12]) << 16 | u32::from(b[8]) << 8 | u32::from(b[9])));
@@ -167,7 +195,9 @@ impl Sender {
             Kind::Sack => c.gaps(qp, bits.last().map(|top| named + top - loss), &mut told),
             Kind::Nack if cause.is_some() && c.outstanding.contains(&named) => {
                 let cause = cause.map_or(Cause::Gap, |c| c.1);
+                let at = told.len() + 1;
                 Connection::lose(qp, named, cause, &mut told);
+                told.splice(at..at, times.of_packet(named));
             }
             _ => {}
         }
@@ -209,6 +239,29 @@ impl Sender {
         }
         told.extend([Told::Ack(qp, c.group, psn(c.cum)), Told::Forget(qp, psn(cum)), Told::Purged]);
         told
+    }
+}
+
+/// RTT-1: what a frame says of the round trip.
+struct Times {
+    stamp: Told,
+    nack: bool,
+    dest: u8,
+    rtx: bool,
+}
+
+impl Times {
+    fn of(p: &Parsed, c: &Connection) -> Self {
+        let word = (p.cc as u16).swap_bytes();
+        let stamp = Told::Stamped(c.group, p.at, word);
+        Self { stamp, nack: p.kind == Kind::Nack, dest: c.dest, rtx: p.rtx }
+    }
+
+    /// Of a packet that is outstanding; nothing where no transmission of it has ended.
+    fn of_packet(&self, n: i64) -> Vec<Told> {
+        let (sent, at) = (sent(psn(n)), ended(psn(n)));
+        let timed = Told::Timed(self.nack, sent, at, self.dest, self.rtx);
+        if sent == 0 { vec![] } else { vec![timed, self.stamp] }
     }
 }
 
@@ -267,7 +320,7 @@ struct Bench {
     find: Late<Option<Connection>>,
     update: Late<()>,
     retire: Late<(u8, Psn, bool)>,
-    lose: Late<Psn>,
+    lose: Late<(Psn, bool)>,
     found: Qpn,
     /// The QP that is to be purged.
     purge: Qpn,
@@ -389,12 +442,15 @@ impl Bench {
             i.retire_rsp_len = payload(qp, which);
             i.retire_rsp_group = i.find_rsp_group;
             i.retire_rsp_last = which.0 % 3 == 0;
+            (i.retire_rsp_sent, i.retire_rsp_at) = (sent(which), ended(which));
         }
-        if let Some((1, which)) = self.lose {
+        if let Some((1, (which, there))) = self.lose {
             self.lose = None;
             i.lose_rsp_valid = true;
             i.lose_rsp_queued = goes_again(which);
             i.lose_rsp_fatal = is_spent(which);
+            i.lose_rsp_sent = if there { sent(which) } else { 0 };
+            i.lose_rsp_at = ended(which);
         }
         // It waits until it is taken.
         if let Some((left, (hit, psn, bits))) = self.map
@@ -467,6 +523,22 @@ impl Bench {
         }
     }
 
+    /// What a frame says of its path and of the round trip.
+    fn marked(&mut self, o: &Outputs) {
+        if o.skip_valid {
+            self.told(Told::Skip(o.skip_dest, o.skip_port));
+        }
+        if o.probed_valid {
+            self.told(Told::Probed(o.skip_dest, o.skip_port, o.probed_id, o.probed_good));
+            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
+        }
+        if o.timed_valid {
+            let (sent, at) = (o.timed_sent, o.timed_at);
+            self.told(Told::Timed(o.timed_nack, sent, at, o.skip_dest, o.timed_rtx));
+            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
+        }
+    }
+
     fn serve(&mut self, i: &Inputs, o: &Outputs) {
         // Events of the frame before come first in a clock.
         if o.drop_valid {
@@ -484,12 +556,7 @@ impl Bench {
             self.told(Told::Purged);
             self.rings_agree();
         }
-        if o.skip_valid {
-            self.told(Told::Skip(o.skip_dest, o.skip_port));
-        }
-        if o.probed_valid {
-            self.told(Told::Probed(o.skip_dest, o.skip_port, o.probed_id, o.probed_good));
-        }
+        self.marked(o);
         if o.spent_valid {
             self.told(Told::Spent(o.spent_qp));
         }
@@ -545,7 +612,9 @@ impl Bench {
         }
         if o.lose_valid && i.lose_ready {
             self.told(Told::Lose(o.lose_qp, o.lose_psn, o.lose_cause));
-            self.lose = Some((self.wait(), o.lose_psn));
+            let at = unwrapped(o.lose_psn, self.table[&self.found.0].given);
+            let there = self.rings[&o.lose_qp].1.contains(&at);
+            self.lose = Some((self.wait(), (o.lose_psn, there)));
         }
         if o.upd_valid && i.upd_ready {
             let learn = o.upd_learn.then_some(o.upd_remote);
@@ -574,13 +643,17 @@ impl Bench {
         }
     }
 
-    /// Holds one thing said against the next due. A retire request may go out before the bytes of
-    /// the one before have left flight.
+    /// Holds one thing said against the next due. A retire request may go out, and be answered,
+    /// before the bytes of the one before have left flight.
     fn told(&mut self, said: Told) {
         let clock = self.pair.clocks();
-        let early = matches!(said, Told::Retire(..) | Told::Discard(..))
-            && matches!(self.due.front(), Some(Told::Sub(..)));
-        let due = if early { self.due.remove(1) } else { self.due.pop_front() };
+        let early = matches!(
+            said,
+            Told::Retire(..) | Told::Discard(..) | Told::Timed(..) | Told::Stamped(..)
+        );
+        let waits = |due: &Told| matches!(due, Told::Sub(..));
+        let at = if early { self.due.iter().position(|due| !waits(due)) } else { Some(0) };
+        let due = at.and_then(|at| self.due.remove(at));
         assert_eq!(Some(said), due, "clock {clock}");
     }
 
@@ -804,6 +877,7 @@ fn sack_4_ack_and_sack() -> Result<(), Mismatch> {
             retire_rsp_flight: row.text("rsp") != "out",
             retire_rsp_len: row.text("rsp").parse().unwrap_or(0),
             retire_rsp_group: 7,
+            retire_rsp_sent: 3,
             sub_ready: true,
             lose_ready: true,
             lose_rsp_valid: row.text("lost") != "-",
@@ -827,6 +901,7 @@ fn sack_4_ack_and_sack() -> Result<(), Mismatch> {
         row.expect("recover", hex(o.upd_valid && o.upd_recovers, o.upd_recover));
         row.expect("ack", hex(o.ack_valid, o.ack_cum));
         row.expect("cover", hex(o.cover_valid, o.cover_cum));
+        row.expect("timed", u8::from(o.timed_valid));
         row.expect("skip", if o.skip_valid { o.skip_port.to_string() } else { ".".into() });
         row.expect("release", u8::from(o.relc_valid));
     }
@@ -875,6 +950,8 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
         ctrl,
         sport: rng.bits() as u16,
         cc: rng.bits(),
+        at: rng.bits() & 0xffff_ffff_ffff,
+        rtx: rng.percent(50),
         ..frame(kind, qpn, psn(named).0)
     }
 }

@@ -39,6 +39,7 @@ mod rc_replay;
 mod replay_store;
 mod retransmit;
 mod rooms;
+mod rtt_sample;
 mod rx_track;
 mod sack_bitmap;
 mod stream_fifo;

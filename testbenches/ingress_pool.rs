@@ -199,6 +199,7 @@ impl Around {
             Drop::None
         };
         let parsed = Parsed {
+            at: rng.bits() & 0xffff_ffff_ffff,
             kind,
             charge: charge as u16,
             first: rng.percent(50),

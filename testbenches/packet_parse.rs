@@ -62,6 +62,10 @@ fn input(bytes: &[u8], len: u16, fcs_ok: bool) -> Inputs {
         frame_fcs_ok: fcs_ok,
         frame_icrc_ok: true,
         frame_words: len.saturating_sub(78).div_ceil(64).min(128) as u8,
+        // Any number that a frame's bytes do not have.
+        frame_at: 0xa5a5_0000_0000
+            | u64::from(len) << 8
+            | u64::from(bytes[0] ^ bytes[bytes.len() - 1]),
         ..settings()
     }
 }
@@ -200,6 +204,7 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
         ctrl: Wide::from_bytes(&b[54..54 + ctrl]),
         cc: u64::from_le_bytes(cc),
         last_hop: trimmed && ip.dcp().value() == 16,
+        at: i.frame_at,
     }))
 }
 
@@ -376,6 +381,7 @@ fn any(rng: &mut Rng) -> Inputs {
     i.cfg_ack_extra = profile.ack_extra;
     i.cfg_icrc = icrc;
     i.frame_icrc_ok = !icrc || rng.percent(90);
+    i.frame_at = rng.bits() >> 16;
     i
 }
 

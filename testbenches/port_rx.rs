@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use rtl_model::image::Wide;
 use rtl_model::port_rx::{Inputs, Outputs, Regs};
 use rtl_model::port_tx;
+use rtl_model::timer_wheel::END;
 use rtl_model::types::{Beat, Frame};
 use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table, icrc_of};
 
@@ -24,6 +25,8 @@ struct Frames {
     fcs_ok: bool,
     icrc_ok: bool,
     words: Vec<[u8; 64]>,
+    /// When its last beat came.
+    at: u64,
 }
 
 /// The reference: bytes of the frame under way, and what must come of those before.
@@ -36,6 +39,7 @@ struct Reference {
     first: usize,
     /// Words that the frame under way may have, once spoilt.
     limit: Option<usize>,
+    now: u64,
     due: VecDeque<Frames>,
 }
 
@@ -56,6 +60,7 @@ impl Reference {
             hdr: Wide::from_bytes(&bytes[..self.first.min(104)]),
             len: bytes.len().min(0x3fff) as u16,
             icrc_ok: !self.icrc,
+            at: self.now,
             ..Frames::default()
         };
         let whole = whole && self.limit.is_none();
@@ -80,6 +85,7 @@ impl Reference {
     }
 
     fn beat(&mut self, i: &Inputs) {
+        self.now = i.now;
         if !i.wire_valid {
             return;
         }
@@ -136,6 +142,7 @@ impl Sink {
             len: o.frame_len,
             fcs_ok: o.frame_fcs_ok,
             icrc_ok: o.frame_icrc_ok,
+            at: o.frame_at,
             words,
         })
     }
@@ -152,6 +159,9 @@ fn step(
     sink: &mut Sink,
     i: &Inputs,
 ) -> Result<(), Mismatch> {
+    // RTT-1: clocks across the wrap of the count.
+    let now = (pair.clocks() + END - 1_000) & END;
+    let i = &Inputs { now, ..*i };
     reference.beat(i);
     let o = pair.clock(i)?;
     if let Some(frame) = sink.take(&o) {

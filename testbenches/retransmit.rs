@@ -80,7 +80,22 @@ struct Packet {
     gapped: bool,
     sent: u32,
     at: u64,
+    /// The clock in which its timer started.
+    came: u64,
     generation: u8,
+}
+
+impl Packet {
+    /// RTT-1: transmissions that are told; the first one not before it has ended.
+    fn told(self) -> u32 {
+        if self.place == Place::Egress && self.sent == 1 { 0 } else { self.sent.min(255) }
+    }
+
+    /// RTT-1: that clock is when its last transmission ended. An answer of the very clock in which
+    /// the end comes is drawn by nothing, and may have the end before.
+    fn is_timed(self, at: u64, now: u64) -> bool {
+        self.told() == 0 || self.at == at || now < self.came + 2
+    }
 }
 
 /// One setting of the timers.
@@ -156,6 +171,7 @@ const PACKET: Packet = Packet {
     gapped: false,
     sent: 1,
     at: 0,
+    came: 0,
     generation: 0,
 };
 
@@ -164,8 +180,8 @@ const PACKET: Packet = Packet {
 enum Job {
     /// The packet as it was, if it was there.
     Retire(Option<Packet>),
-    /// Queued, fatal.
-    Lose(bool, bool),
+    /// Queued, fatal, and the packet as it was, if it was there.
+    Lose(bool, bool, Option<Packet>),
     Ask,
 }
 
@@ -185,6 +201,7 @@ struct Seen {
     doubled: u64,
     copied: u64,
     copies_missed: u64,
+    asked: u64,
 }
 
 struct Bench {
@@ -350,7 +367,7 @@ impl Bench {
             self.i.lose_valid = true;
             self.i.lose_qp = p.rec.qp;
             self.i.lose_psn = p.rec.psn;
-            let causes = [Cause::Gap, Cause::Trimmed, Cause::LastHop, Cause::Range];
+            let causes = [Cause::Gap, Cause::Trimmed, Cause::LastHop, Cause::Range, Cause::Sample];
             self.i.lose_cause = self.rng.pick(&causes);
         }
         if !self.i.exp_valid && self.rng.percent(6) {
@@ -508,11 +525,13 @@ impl Bench {
         let p = self.packets.iter().find(|p| hit && p.slot == slot).copied();
         let meant = p.is_some_and(|p| {
             let again = cause == Cause::Gap && p.gapped;
-            p.place == Place::Wire && !self.has_error(p.rec.qp) && !again
+            let asked = cause == Cause::Sample;
+            p.place == Place::Wire && !self.has_error(p.rec.qp) && !again && !asked
         });
         let nacks = p.map_or(0, |p| p.nacks);
         let fatal = meant && cause != Cause::Gap && limited && nacks == self.case.limit();
-        self.job = Some(Job::Lose(meant && !fatal, fatal));
+        self.job = Some(Job::Lose(meant && !fatal, fatal, p));
+        self.seen.asked += u64::from(cause == Cause::Sample && p.is_some());
         self.seen.fatal += u64::from(fatal);
         if meant && !fatal {
             let gap = cause == Cause::Gap;
@@ -603,17 +622,23 @@ impl Bench {
             let Some(Job::Retire(packet)) = self.job.take() else { panic!("clock {now}: retired") };
             let flight = packet.is_some_and(|p| p.place != Place::Waits);
             assert_eq!(o.retire_rsp_flight, flight, "clock {now}: in flight");
-            assert_eq!(u32::from(o.retire_rsp_sent), packet.map_or(0, |p| p.sent.min(255)));
+            assert_eq!(u32::from(o.retire_rsp_sent), packet.map_or(0, Packet::told));
             if let Some(p) = packet {
                 let got = (o.retire_rsp_len, o.retire_rsp_group, o.retire_rsp_last);
                 assert_eq!(got, (p.rec.len, p.rec.group, p.rec.last), "clock {now}");
                 assert_eq!(o.retire_rsp_port, p.port);
-                assert!(p.place == Place::Egress || o.retire_rsp_at == p.at, "clock {now}: when");
+                assert!(p.is_timed(o.retire_rsp_at, now), "clock {now}: when");
             }
         }
         if o.lose_rsp_valid {
-            let Some(Job::Lose(queued, fatal)) = self.job.take() else { panic!("clock {now}") };
+            let Some(Job::Lose(queued, fatal, packet)) = self.job.take() else {
+                panic!("clock {now}: lost")
+            };
             assert_eq!((o.lose_rsp_queued, o.lose_rsp_fatal), (queued, fatal), "clock {now}");
+            // RTT-1.
+            let told = packet.map_or(0, Packet::told);
+            assert_eq!(u32::from(o.lose_rsp_sent), told, "clock {now}: sent");
+            assert!(packet.is_none_or(|p| p.is_timed(o.lose_rsp_at, now)), "clock {now}: when");
         }
         if o.offer_valid && self.i.ask_copy {
             // CPL-2.
@@ -673,7 +698,7 @@ impl Bench {
         p.place = Place::Wire;
         p.generation ^= 1;
         self.generations[usize::from(slot)] = p.generation;
-        p.at = at;
+        (p.at, p.came) = (at, now);
         let span = case.span(p.number);
         self.seen.doubled += u64::from(p.number > u32::from(case.linear));
         Some((slot, start, span, p.generation))
@@ -739,7 +764,8 @@ impl Bench {
         }
         if self.i.sent_valid {
             let start = self.i.ticks + 1;
-            self.starting.push_back((now + 2, self.i.sent_slot, start, self.i.now));
+            let ended = self.i.now.wrapping_sub(1) & END;
+            self.starting.push_back((now + 2, self.i.sent_slot, start, ended));
         }
         if self.i.retire_valid && o.retire_ready {
             self.i.retire_valid = false;
@@ -792,6 +818,7 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
             }
             let seen = bench.seen;
             let met = [seen.timeouts, seen.nacks, seen.gaps, seen.stale, seen.taken, seen.left];
+            assert!(seen.asked > 5, "{case:?}: {seen:?}");
             assert!(met.iter().all(|n| *n > 2), "{case:?}: {seen:?}");
             assert!(seen.retired_waiting > 5, "{case:?}: {seen:?}");
             misses += seen.misses;

@@ -3,6 +3,7 @@
 use rtl_model::nic::Nic;
 use rtl_model::path_select::FIRST_PORT;
 use rtl_model::retransmit::Cause;
+use rtl_model::rtt_sample::Origin;
 use rtl_model::types::{Cqe, Drop, Refuse, Why};
 use serde::{Deserialize, Serialize};
 
@@ -146,6 +147,17 @@ pub enum Event {
     },
     /// A probe found no room in the egress pool (PTH-2).
     ProbeMissed,
+    /// A round trip was measured (RTT-1).
+    RoundTrip {
+        /// By what.
+        origin: Origin,
+        /// The peer's address index.
+        dest: u8,
+        /// Nanoseconds.
+        rtt: u64,
+    },
+    /// A SACK or a NACK gave no sample: it is not known which transmission drew it (RTT-1).
+    RoundTripUnsure,
     /// Something moved on the PCIe link.
     Link(LinkEvent),
     /// A frame's serialisation ended.
@@ -272,6 +284,14 @@ fn path_events(nic: &Nic, see: &mut impl FnMut(Event)) {
     }
     if nic.o.path_probe.missed_valid {
         see(Event::ProbeMissed);
+    }
+    let rtt = &nic.o.rtt_sample;
+    if rtt.sample_valid {
+        let (origin, dest, rtt) = (rtt.sample_origin, rtt.sample_dest, rtt.sample_rtt);
+        see(Event::RoundTrip { origin, dest, rtt });
+    }
+    if rtt.unsure_valid {
+        see(Event::RoundTripUnsure);
     }
 }
 

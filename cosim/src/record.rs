@@ -20,6 +20,7 @@ use thiserror::Error;
 use crate::event::{Event, Sink};
 use crate::host::{LinkEvent, Moment};
 use crate::records::Records;
+use crate::records::round_trips;
 use crate::records::table::Format;
 use crate::world::World;
 
@@ -74,6 +75,29 @@ pub struct Timed {
     pub end_ns: String,
 }
 
+/// Round trips of one origin (RTT-1), in ns.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct RoundTrips {
+    /// How many.
+    pub samples: u64,
+    /// The last one.
+    pub last_ns: u64,
+    /// The shortest.
+    pub least_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
+}
+
+impl RoundTrips {
+    /// Takes a sample.
+    fn add(&mut self, rtt: u64) {
+        self.least_ns = if self.samples == 0 { rtt } else { self.least_ns.min(rtt) };
+        self.most_ns = self.most_ns.max(rtt);
+        self.last_ns = rtt;
+        self.samples += 1;
+    }
+}
+
 /// Counts of one NIC.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct NicCounts {
@@ -120,6 +144,11 @@ pub struct NicCounts {
     /// without room (PTH-2), by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub paths: BTreeMap<&'static str, u64>,
+    /// Round trips measured, by origin.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub round_trips: BTreeMap<&'static str, RoundTrips>,
+    /// SACKs and NACKs that gave none, because it is not known which transmission drew them.
+    pub round_trips_unsure: u64,
     /// Completions by kind.
     pub completions: BTreeMap<&'static str, u64>,
     /// What the switch did to this NIC's frames, and pauses that it sent to it: deed and kind.
@@ -361,6 +390,10 @@ impl Sink for Recorder {
             Event::PathGood { .. } => *counts.paths.entry("good").or_default() += 1,
             Event::PathSkipped { .. } => *counts.paths.entry("skipped").or_default() += 1,
             Event::ProbeMissed => *counts.paths.entry("probes_missed").or_default() += 1,
+            Event::RoundTrip { origin, rtt, .. } => {
+                counts.round_trips.entry(round_trips::name(*origin)).or_default().add(*rtt);
+            }
+            Event::RoundTripUnsure => counts.round_trips_unsure += 1,
             Event::QpCreated { .. }
             | Event::QpClosed { .. }
             | Event::Posted { .. }

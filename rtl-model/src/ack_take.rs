@@ -24,6 +24,11 @@
 //! SACK with m = 1, whatever became of the packet. PTH-2: a SACK that answers a probe has its id
 //! where others have the PSN that drew them. NAK-2: a `lose` that is fatal is `spent`.
 //!
+//! RTT-1, ACK-2: `timed` tells `rtt_sample` of a SACK or a NACK, known by its code, whose packet was
+//! outstanding: how often it was sent, and when last. Where a SACK does not retire the packet that
+//! drew it, because its bitmap is about others, `retransmit` is asked before the gap search, 8
+//! clocks or so. An answer to a probe is told by `probed`, with the same stamps.
+//!
 //! QP-6: a purge, taken between two frames, goes the way of an ACK for the last PSN given, whatever
 //! state its QP is in. It discards each packet past the cumulative PSN, the retired ones too,
 //! because a message's last packet keeps its slot; the messages that `completion` has are
@@ -185,6 +190,11 @@ pub struct Inputs {
     pub retire_rsp_group: u8,
     /// It was its message's last.
     pub retire_rsp_last: bool,
+    /// How often it was sent.
+    pub retire_rsp_sent: u8,
+    /// When last: the clock in which that ended.
+    #[bits(48)]
+    pub retire_rsp_at: u64,
     /// From `window`.
     pub sub_ready: bool,
     /// From `retransmit`.
@@ -195,6 +205,11 @@ pub struct Inputs {
     pub lose_rsp_queued: bool,
     /// Its budget is spent.
     pub lose_rsp_fatal: bool,
+    /// How often it was sent; 0 if it is retired.
+    pub lose_rsp_sent: u8,
+    /// When last: the clock in which that ended.
+    #[bits(48)]
+    pub lose_rsp_at: u64,
     /// From `tx_scheduler`.
     pub ack_ready: bool,
     /// From `completion`.
@@ -298,6 +313,24 @@ pub struct Outputs {
     pub probed_id: u16,
     /// m = 0.
     pub probed_good: bool,
+    /// Event, to `rtt_sample`: the packet that drew the frame was outstanding.
+    pub timed_valid: bool,
+    /// The frame is a NACK.
+    pub timed_nack: bool,
+    /// How often the packet was sent.
+    pub timed_sent: u8,
+    /// The clock in which the last time ended.
+    #[bits(48)]
+    pub timed_at: u64,
+    /// To `rtt_sample`, with `timed` or `probed`: the QP's group.
+    pub timed_group: u8,
+    /// The clock in which the frame had arrived.
+    #[bits(48)]
+    pub timed_arrived: u64,
+    /// Its retransmit flag.
+    pub timed_rtx: bool,
+    /// A SACK's service time.
+    pub timed_word: u16,
     /// To `tx_scheduler`.
     pub ack_valid: bool,
     /// The QP.
@@ -361,6 +394,13 @@ pub struct Regs {
     pub clean: bool,
     /// The PSN that drew a SACK, from the frame's, or the probe's id.
     pub drew: u16,
+    /// The clock in which the frame had arrived.
+    #[bits(48)]
+    pub arrived: u64,
+    /// The frame's retransmit flag.
+    pub rtx: bool,
+    /// A SACK's service time.
+    pub word: u16,
     /// Of the bitmap, from the frame's.
     pub base: u16,
     /// The bitmap; then what of it is outstanding.
@@ -394,6 +434,8 @@ pub struct Regs {
     pub gap: bool,
     /// Packets below it are lost.
     pub gap_end: Psn,
+    /// The packet that drew a SACK is to be looked for: the frame does not retire it.
+    pub seeks: bool,
     /// `next_psn` is to be retired.
     pub next_valid: bool,
     /// A packet.
@@ -438,6 +480,13 @@ pub struct Regs {
     pub skip_valid: bool,
     /// Event.
     pub probed_valid: bool,
+    /// Event.
+    pub timed_valid: bool,
+    /// How often the packet was sent.
+    pub timed_sent: u8,
+    /// When last.
+    #[bits(48)]
+    pub timed_at: u64,
     /// Event.
     pub relc_valid: bool,
     /// Event.
@@ -502,13 +551,21 @@ impl Block for Regs {
             lose_valid: self.state == State::Lose,
             lose_qp: self.qp,
             lose_psn: self.lose_psn,
-            lose_cause: if self.kind == Kind::Nack { cause(self.code) } else { Cause::Gap },
+            lose_cause: self.lose_cause(),
             skip_valid: self.skip_valid,
             skip_dest: self.dest,
             skip_port: self.port,
             probed_valid: self.probed_valid,
             probed_id: self.drew,
             probed_good: self.clean,
+            timed_valid: self.timed_valid,
+            timed_nack: self.kind == Kind::Nack,
+            timed_sent: self.timed_sent,
+            timed_at: self.timed_at,
+            timed_group: self.group,
+            timed_arrived: self.arrived,
+            timed_rtx: self.rtx,
+            timed_word: self.word,
             ack_valid: self.state == State::Tell,
             ack_qp: self.qp,
             ack_group: self.group,
@@ -533,6 +590,7 @@ impl Block for Regs {
         self.spent_valid = false;
         self.skip_valid = false;
         self.probed_valid = false;
+        self.timed_valid = false;
         self.check_rsp_valid = false;
         let answered = i.map_rsp_valid && self.map_wait && self.map_own;
         let asks = self.asks();
@@ -589,7 +647,8 @@ impl Block for Regs {
             || self.spent_valid
             || self.skip_valid
             || self.check_rsp_valid
-            || self.probed_valid;
+            || self.probed_valid
+            || self.timed_valid;
         let asked =
             i.in_valid || i.purge_valid || i.check_valid || i.built_valid || i.created_valid;
         // A request's owner is forgotten once the record is free.
@@ -685,6 +744,8 @@ impl Regs {
         self.probe = p.kind == Kind::Sack && byte(1) >> 1 & 1 == 1;
         self.clean = byte(1) & 0x60 == 0;
         self.drew = pair(2);
+        (self.arrived, self.rtx) = (p.at, p.rtx);
+        self.word = (p.cc as u16).swap_bytes();
         self.base = pair(18);
         self.bits = u64::from_be_bytes(std::array::from_fn(|n| byte(20 + n)));
         if matches!(p.kind, Kind::Ack | Kind::Sack | Kind::Nack) {
@@ -753,6 +814,8 @@ impl Regs {
         self.moved = self.kind != Kind::Nack && beyond;
         self.cum = if self.moved { self.psn } else { i.find_rsp_cum };
         let first = self.cum.plus(1);
+        let sack = self.kind == Kind::Sack && !self.probe;
+        self.seeks = sack && self.draws().ahead_of(self.cum) > 0;
         self.recover = i.find_rsp_recover;
         self.recovers = i.find_rsp_recovers && self.recover.ahead_of(first) >= 0;
         self.from = i.find_rsp_cum.plus(1);
@@ -839,6 +902,10 @@ impl Regs {
         }
         if was_retiring && i.retire_rsp_valid {
             self.retiring = false;
+            if self.kind == Kind::Sack && !self.probe && self.retire_psn == self.draws() {
+                self.seeks = false;
+                self.time(i.retire_rsp_sent, i.retire_rsp_at);
+            }
             let nominal = (i.retire_rsp_len + u16::from(i.cfg_nominal_overhead)) & 0x3fff;
             if !i.retire_rsp_flight {
                 // It was out of flight already.
@@ -860,7 +927,11 @@ impl Regs {
             self.retire_psn = self.next_psn;
         } else if hunt == Hunt::None && !self.sub_valid {
             self.from = self.cum.plus(1);
+            if self.seeks {
+                self.lose_psn = self.draws();
+            }
             self.state = match () {
+                () if self.seeks => State::Lose,
                 () if self.gap => State::Gap,
                 () if self.kind != Kind::Ack || self.moved => State::Update,
                 () => State::Tell,
@@ -868,8 +939,35 @@ impl Regs {
         }
     }
 
+    /// The PSN that drew a SACK.
+    fn draws(&self) -> Psn {
+        beside(self.psn, self.drew)
+    }
+
+    fn lose_cause(&self) -> Cause {
+        match self.kind {
+            Kind::Nack => cause(self.code),
+            _ if self.seeks => Cause::Sample,
+            _ => Cause::Gap,
+        }
+    }
+
+    /// RTT-1: the packet that drew the frame was sent so often and last at that clock.
+    fn time(&mut self, sent: u8, at: u64) {
+        self.timed_valid = sent != 0;
+        (self.timed_sent, self.timed_at) = (sent, at);
+    }
+
     /// `retransmit` has judged a packet that is lost.
     fn lost(&mut self, i: &Inputs) {
+        if self.seeks || self.kind == Kind::Nack {
+            self.time(i.lose_rsp_sent, i.lose_rsp_at);
+        }
+        if self.seeks {
+            self.seeks = false;
+            self.state = if self.gap { State::Gap } else { State::Update };
+            return;
+        }
         self.from = self.lose_psn.plus(1);
         self.state = if self.kind == Kind::Nack { State::Update } else { State::Gap };
         self.spent_valid = i.lose_rsp_fatal;

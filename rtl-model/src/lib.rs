@@ -46,6 +46,7 @@ pub mod rc_responder;
 pub mod replay_store;
 pub mod retransmit;
 pub mod rng;
+pub mod rtt_sample;
 pub mod rx_track;
 pub mod sack_bitmap;
 pub mod sizes;

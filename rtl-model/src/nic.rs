@@ -28,8 +28,8 @@ use crate::{
     ack_ask, ack_build, ack_hold, ack_take, completion, csr, doorbell, egress_arbiter,
     ingress_pool, packet_build, packet_parse, path_probe, path_select, pause_hold, pause_send,
     payload_fetch, payload_write, pcie_room, port_rx, port_tx, prefetch_pool, qp_drain, qp_table,
-    replay_store, retransmit, rx_track, sack_bitmap, timer_wheel, tlp_engine, tlp_parse,
-    tx_scheduler, window,
+    replay_store, retransmit, rtt_sample, rx_track, sack_bitmap, timer_wheel, tlp_engine,
+    tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.

@@ -54,6 +54,9 @@ pub struct Inputs {
     pub frame_icrc_ok: bool,
     /// Words of payload that went to `ingress_pool`.
     pub frame_words: u8,
+    /// The clock in which its last beat came.
+    #[bits(48)]
+    pub frame_at: u64,
     /// From `csr`.
     pub cfg_own_ip: u32,
     /// From `csr`.
@@ -315,6 +318,7 @@ fn fields(f: &Received<'_>, kind: Kind, len: u16) -> Parsed {
         rtx: b[50] & 0x20 != 0,
         len,
         charge: f.i.frame_len - u16::from(f.i.cfg_charge_less),
+        at: f.i.frame_at,
         ..Parsed::default()
     };
     if matches!(kind, Kind::Data | Kind::Trimmed) {

@@ -58,6 +58,9 @@ pub struct Inputs {
     pub wire_bytes: u8,
     /// The bytes.
     pub wire_data: Beat,
+    /// Clocks since reset.
+    #[bits(48)]
+    pub now: u64,
     /// Level: bytes before a data packet's payload, 64 to 125. From `csr`.
     #[bits(7)]
     pub cfg_data_hdr: u8,
@@ -86,6 +89,9 @@ pub struct Outputs {
     pub frame_icrc_ok: bool,
     /// Words that came of it.
     pub frame_words: u8,
+    /// The clock in which its last beat came.
+    #[bits(48)]
+    pub frame_at: u64,
 }
 
 /// What stands beside a beat in the queue.
@@ -103,6 +109,9 @@ pub struct Tag {
     pub spoilt: bool,
     /// Bytes in it.
     pub bytes: u8,
+    /// The clock in which it came.
+    #[bits(48)]
+    pub at: u64,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -162,6 +171,9 @@ pub struct Regs {
     pub frame_icrc_ok: bool,
     /// See `Outputs`.
     pub frame_words: u8,
+    /// See `Outputs`.
+    #[bits(48)]
+    pub frame_at: u64,
 }
 
 /// The first bytes of a beat, as many as a frame event has.
@@ -197,6 +209,7 @@ impl Block for Regs {
         o.frame_fcs_ok = self.frame_fcs_ok;
         o.frame_icrc_ok = self.frame_icrc_ok;
         o.frame_words = self.frame_words;
+        o.frame_at = self.frame_at;
     }
 
     fn clock(&mut self, i: &Inputs, _o: &Outputs) {
@@ -251,7 +264,15 @@ impl Regs {
                 beat = pack(&raw);
             }
         }
-        let tag = Tag { sop: i.wire_sop, eop: i.wire_eop, good, icrc, spoilt: self.spoilt, bytes };
+        let tag = Tag {
+            sop: i.wire_sop,
+            eop: i.wire_eop,
+            good,
+            icrc,
+            spoilt: self.spoilt,
+            bytes,
+            at: i.now,
+        };
         self.beats[usize::from(to)] = beat;
         self.tags[usize::from(to)] = tag;
         self.count += 1;
@@ -304,7 +325,7 @@ impl Regs {
         if tag.sop && self.reading {
             // The frame before never ended.
             self.reading = false;
-            self.tell(self.hdr, self.len, [false, !icrc], self.words);
+            self.tell(self.hdr, self.len, [false, !icrc], tag.at);
             return;
         }
         let base = if tag.sop { 0 } else { self.words - self.step };
@@ -323,7 +344,7 @@ impl Regs {
         self.step = 0;
         self.pop(at, tag);
         if tag.eop {
-            self.tell(self.hdr, self.len, [tag.good, tag.icrc], self.words);
+            self.tell(self.hdr, self.len, [tag.good, tag.icrc], tag.at);
             let next = usize::from(self.head);
             let beat = self.tags[next];
             if self.count > 0 && beat.sop && !beat.eop {
@@ -369,13 +390,14 @@ impl Regs {
         self.word_data = pack(bytes);
     }
 
-    /// A frame event goes out; whether FCS and ICRC are right.
-    fn tell(&mut self, hdr: Wide<13>, len: u16, [fcs_ok, icrc_ok]: [bool; 2], words: u8) {
+    /// A frame event goes out; whether FCS and ICRC are right, and when its last beat came.
+    fn tell(&mut self, hdr: Wide<13>, len: u16, [fcs_ok, icrc_ok]: [bool; 2], at: u64) {
         self.frame_valid = true;
         self.frame_hdr = hdr;
         self.frame_len = len;
         self.frame_fcs_ok = fcs_ok;
         self.frame_icrc_ok = icrc_ok;
-        self.frame_words = words;
+        self.frame_words = self.words;
+        self.frame_at = at;
     }
 }

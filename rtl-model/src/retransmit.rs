@@ -25,6 +25,10 @@
 //! CC-1: a timeout, a gap and the two TRIMMED codes shrink the window. QP-6: a QP in error queues
 //! nothing and sends nothing; what it has is retired by its drain.
 //!
+//! RTT-1: a retire and a lose are answered with how often the packet was sent, and when last; a
+//! lose with `Cause::Sample` asks for nothing else. The clock of the end is that
+//! of the frame's last beat, one before `sent`.
+//!
 //! CPL-2: an ask for a copy looks for the packet that `ack_ask` names, which is retired and waits
 //! for its message's end; no timer, no flight, no count of its life knows of the copy. It is
 //! answered 8 clocks after it is taken, or in the next one where `ack_ask` wants none any more.
@@ -70,6 +74,8 @@ pub enum Cause {
     Timeout = 4,
     /// No cumulative ACK has covered its message (CPL-2).
     Cover = 5,
+    /// It does not: a SACK asks when the packet that drew it was sent (RTT-1).
+    Sample = 6,
 }
 
 /// A word of the memory `tim`: a packet's timers and what has been counted of it.
@@ -225,7 +231,7 @@ pub struct Outputs {
     pub retire_rsp_flight: bool,
     /// To `ack_take`: transmissions.
     pub retire_rsp_sent: u8,
-    /// To `ack_take`: clock of the end of the last one.
+    /// To `ack_take`: when the last one ended; a clock that is none without a transmission.
     #[bits(48)]
     pub retire_rsp_at: u64,
     /// To `ack_take`: its entropy value.
@@ -238,6 +244,11 @@ pub struct Outputs {
     pub lose_rsp_queued: bool,
     /// To `ack_take`: the budget is spent.
     pub lose_rsp_fatal: bool,
+    /// To `ack_take`: transmissions before it goes again, 0 if it is retired.
+    pub lose_rsp_sent: u8,
+    /// To `ack_take`: when the last one ended.
+    #[bits(48)]
+    pub lose_rsp_at: u64,
     /// To `replay_store`.
     pub look_valid: bool,
     /// To `replay_store`.
@@ -468,7 +479,7 @@ pub struct Regs {
     pub retire_rsp_valid: bool,
     /// The packet retired was in flight.
     pub flight: bool,
-    /// Its transmissions.
+    /// Transmissions of a packet that is retired or lost.
     pub sent: u8,
     /// The end of the last one.
     #[bits(48)]
@@ -598,6 +609,8 @@ impl Block for Regs {
             lose_rsp_valid: self.lose_rsp_valid,
             lose_rsp_queued: self.lose_queued,
             lose_rsp_fatal: self.lose_fatal,
+            lose_rsp_sent: self.sent,
+            lose_rsp_at: self.at,
             look_valid: self.state == State::Look,
             look_op: self.look_op,
             look_qp: self.qp,
@@ -690,7 +703,7 @@ impl Block for Regs {
         if i.sent_valid {
             self.sent_slot = i.sent_slot;
             self.sent_start = (i.ticks + 1) & END;
-            self.sent_at = i.now;
+            self.sent_at = i.now.wrapping_sub(1) & END;
         }
     }
 
@@ -750,6 +763,7 @@ impl Regs {
         let at = self.index(self.slot);
         let meant = match self.job {
             Job::Expire => self.r#gen == self.gens[at],
+            _ if self.cause == Cause::Sample => false,
             _ => !(self.cause == Cause::Gap && self.timer(i).gapped),
         };
         self.hit && self.on_wire[at] && !has_error(i, self.rec.qp) && meant
@@ -895,6 +909,7 @@ impl Regs {
                 self.state = if self.offer_hit { State::Offer } else { State::Idle };
             }
             Job::Lose | Job::Expire => {
+                self.look_back(i);
                 self.lose_rsp_valid = self.job == Job::Lose;
                 self.lose_queued = queues;
                 self.lose_fatal = hits && spent;
@@ -910,8 +925,7 @@ impl Regs {
         let waits = self.waits[at];
         self.retire_rsp_valid = true;
         self.flight = self.hit && !waits;
-        self.sent = if self.hit { self.timer(i).sent } else { 0 };
-        self.at = i.at_rdata.clock;
+        self.look_back(i);
         if self.hit {
             self.cancel_valid = self.on_wire[at];
             self.fresh.set(at, true);
@@ -920,6 +934,15 @@ impl Regs {
                 self.unqueue();
             }
         }
+    }
+
+    /// RTT-1: how often the packet in work was sent, and when last. None counts that is still in
+    /// egress for the first time.
+    fn look_back(&mut self, i: &Inputs) {
+        let at = self.index(self.slot);
+        let first = self.fresh[at] && !self.on_wire[at];
+        self.sent = if self.hit && !first { self.timer(i).sent } else { 0 };
+        self.at = i.at_rdata.clock;
     }
 
     /// The packet in work waits no more.

@@ -283,6 +283,9 @@ pub struct Parsed {
     pub ctrl: Wide<4>,
     /// `CC_STATE`.
     pub cc: u64,
+    /// The clock in which it had arrived whole.
+    #[bits(48)]
+    pub at: u64,
 }
 
 /// One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first); or a NACK.

@@ -8,6 +8,7 @@ pub mod origin;
 pub mod parquet;
 pub mod pcie;
 pub mod ports;
+pub mod round_trips;
 pub mod settings;
 pub mod switch;
 pub mod table;
@@ -24,6 +25,7 @@ use events::Events;
 use monitor::Monitor;
 use pcie::Pcie;
 use ports::Ports;
+use round_trips::RoundTrips;
 use switch::Deeds;
 use table::Format;
 use transport::Transport;
@@ -37,6 +39,7 @@ pub struct Records {
     pcie: Pcie,
     deeds: Deeds,
     monitor: Option<Monitor>,
+    round_trips: Option<RoundTrips>,
     buffers: Option<Buffers>,
     series: Option<Buffers>,
 }
@@ -60,6 +63,7 @@ impl Records {
             pcie: Pcie::new(folder, format)?,
             deeds: Deeds::new(folder, format)?,
             monitor: monitored.then(|| Monitor::new(folder, format)).transpose()?,
+            round_trips: monitored.then(|| RoundTrips::new(folder, format)).transpose()?,
             buffers: some(all.buffers, &|| Buffers::at_intervals(folder, nics, format))?,
             series: some(all.series, &|| Buffers::series(folder, nics, format))?,
             settings: settings.clone(),
@@ -79,6 +83,9 @@ impl Records {
         }
         if let Some(monitor) = self.monitor.as_mut().filter(|_| settings.records.monitor) {
             monitor.event(clock, (nic, &settings.name), event);
+        }
+        if let Some(trips) = self.round_trips.as_mut().filter(|_| settings.records.monitor) {
+            trips.event(clock, &settings.name, event);
         }
     }
 
@@ -161,6 +168,7 @@ impl Records {
         self.pcie.finish()?;
         self.deeds.finish()?;
         self.monitor.map_or(Ok(()), Monitor::finish)?;
+        self.round_trips.map_or(Ok(()), RoundTrips::finish)?;
         self.buffers.map_or(Ok(()), Buffers::finish)?;
         self.series.map_or(Ok(()), Buffers::finish)
     }

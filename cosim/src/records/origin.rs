@@ -33,6 +33,8 @@ impl Origins {
             Cause::Range => "nack_psn_oor_window",
             Cause::Timeout => "timeout",
             Cause::Cover => COVER,
+            // A question: nothing is queued.
+            Cause::Sample => return,
         };
         self.causes.insert((qp, psn), name);
     }

@@ -50,6 +50,9 @@ counters! {
     PathsGood "paths_good" "entropy values that a probe's answer has brought back",
     PathsSkipped "paths_skipped" "entropy values marked to be passed over once",
     ProbesMissed "probes_missed" "probes that found no room in the egress pool",
+    RttSamples "rtt_samples" "round trips measured",
+    RttUnsure "rtt_unsure" "SACKs and NACKs without a sample, because it is not known which \
+        transmission drew them",
     QpCreated "qp_created" "sides of QPs opened",
     QpClosed "qp_closed" "sides of QPs closed",
     QpError "qp_error" "QPs that came into error",
@@ -67,6 +70,8 @@ fn counted(event: &Event, mut add: impl FnMut(Counter, u64)) {
         Event::PathGood { .. } => one(Counter::PathsGood),
         Event::PathSkipped { .. } => one(Counter::PathsSkipped),
         Event::ProbeMissed => one(Counter::ProbesMissed),
+        Event::RoundTrip { .. } => one(Counter::RttSamples),
+        Event::RoundTripUnsure => one(Counter::RttUnsure),
         Event::QpCreated { .. } => one(Counter::QpCreated),
         Event::QpClosed { .. } => one(Counter::QpClosed),
         Event::QpError { .. } => one(Counter::QpError),

@@ -1,4 +1,4 @@
-//! Whole scenarios: two NICs, their hosts and the wire, model and RTL.
+//! Whole scenarios: NICs, their hosts and the wires, model and RTL.
 
 mod bad_input;
 mod buffer_cases;
@@ -11,6 +11,7 @@ mod frames;
 mod groups;
 mod keys;
 mod large;
+mod many;
 mod path;
 mod pauses;
 mod pcie;
@@ -24,6 +25,7 @@ mod records;
 mod recover;
 mod resend;
 mod resets;
+mod round_trips;
 mod shapes;
 mod soak;
 mod switch;

@@ -42,7 +42,7 @@ macro_rules! blocks {
             8 tx_scheduler "u_tx_scheduler" (tx_scheduler::Regs) (tx_scheduler::Inputs) (tx_scheduler::Outputs) (tx_scheduler::Regs::reset) (always);
             9 replay_store "u_replay_store" (replay_store::Regs) (replay_store::Inputs) (replay_store::Outputs) (replay_store::Regs::reset) (always);
             10 payload_fetch "u_payload_fetch" (payload_fetch::Regs) (payload_fetch::Inputs) (payload_fetch::Outputs) (payload_fetch::Regs::reset) (always);
-            45 prefetch_pool "u_prefetch_pool" (prefetch_pool::Regs) (prefetch_pool::Inputs) (prefetch_pool::Outputs) (prefetch_pool::Regs::reset) (never);
+            47 prefetch_pool "u_prefetch_pool" (prefetch_pool::Regs) (prefetch_pool::Inputs) (prefetch_pool::Outputs) (prefetch_pool::Regs::reset) (never);
             11 order_fifo "u_order_fifo" (RamFifo<Segment>) (ram_fifo::Inputs<Segment>) (ram_fifo::Outputs<Segment>) (|sizes: &Sizes| RamFifo::new(sizes.slots)) (fifo);
             12 tlp_engine "u_tlp_engine" (tlp_engine::Regs) (tlp_engine::Inputs) (tlp_engine::Outputs) (tlp_engine::Regs::reset) (always);
             13 pcie_link "u_pcie_link" (pcie_link::Regs) (pcie_link::Inputs) (pcie_link::Outputs) (pcie_link::Regs::reset) (always);
@@ -66,6 +66,7 @@ macro_rules! blocks {
             30 answer_fifo "u_answer_fifo" (RamFifo<Reply>) (ram_fifo::Inputs<Reply>) (ram_fifo::Outputs<Reply>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
             31 ack_build "u_ack_build" (ack_build::Regs) (ack_build::Inputs) (ack_build::Outputs) (ack_build::Regs::reset) (never);
             32 ack_take "u_ack_take" (ack_take::Regs) (ack_take::Inputs) (ack_take::Outputs) (ack_take::Regs::reset) (never);
+            45 rtt_sample "u_rtt_sample" (rtt_sample::Regs) (rtt_sample::Inputs) (rtt_sample::Outputs) (rtt_sample::Regs::reset) (never);
             33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) (always);
             34 qp_drain "u_qp_drain" (qp_drain::Regs) (qp_drain::Inputs) (qp_drain::Outputs) (qp_drain::Regs::reset) (never);
             52 sent_bitmap "u_sent_bitmap" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
@@ -77,7 +78,7 @@ macro_rules! blocks {
             41 pause_hold "u_pause_hold" (pause_hold::Regs) (pause_hold::Inputs) (pause_hold::Outputs) (pause_hold::Regs::reset) (never);
             42 pause_send "u_pause_send" (pause_send::Regs) (pause_send::Inputs) (pause_send::Outputs) (pause_send::Regs::reset) (never);
             43 ack_hold "u_ack_hold" (ack_hold::Regs) (ack_hold::Inputs) (ack_hold::Outputs) (ack_hold::Regs::reset) (always);
-            54 ask_wheel "u_ask_wheel" (timer_wheel::Regs) (timer_wheel::Inputs) (timer_wheel::Outputs) (|sizes: &Sizes| timer_wheel::Regs::reset(&messages(sizes))) (always);
+            46 ask_wheel "u_ask_wheel" (timer_wheel::Regs) (timer_wheel::Inputs) (timer_wheel::Outputs) (|sizes: &Sizes| timer_wheel::Regs::reset(&messages(sizes))) (always);
             55 ack_ask "u_ack_ask" (ack_ask::Regs) (ack_ask::Inputs) (ack_ask::Outputs) (ack_ask::Regs::reset) (always);
             44 nack_fifo "u_nack_fifo" (RamFifo<Reply>) (ram_fifo::Inputs<Reply>) (ram_fifo::Outputs<Reply>) (|_: &Sizes| RamFifo::new(1024)) (fifo);
         }

@@ -251,6 +251,9 @@ pub(super) mod from {
             i.path_select.good_dest = o.good_dest;
             i.path_select.good_value = o.good_value;
         }
+        if valid(&mut i.rtt_sample.probe_valid, o.sample_valid, wake, at::rtt_sample) {
+            i.rtt_sample.probe_at = o.sample_at;
+        }
         valid(&mut i.tx_scheduler.room_valid, o.room_valid, wake, at::tx_scheduler);
         if valid(&mut i.packet_build.probe_valid, o.probe_valid, wake, at::packet_build) {
             i.packet_build.probe_qp = o.probe_qp;
@@ -330,10 +333,14 @@ pub(super) mod from {
             i.ack_take.retire_rsp_group = o.retire_rsp_group;
             i.ack_take.retire_rsp_last = o.retire_rsp_last;
             i.ack_take.retire_rsp_flight = o.retire_rsp_flight;
+            i.ack_take.retire_rsp_sent = o.retire_rsp_sent;
+            i.ack_take.retire_rsp_at = o.retire_rsp_at;
         }
         if valid(&mut i.ack_take.lose_rsp_valid, o.lose_rsp_valid, wake, at::ack_take) {
             i.ack_take.lose_rsp_queued = o.lose_rsp_queued;
             i.ack_take.lose_rsp_fatal = o.lose_rsp_fatal;
+            i.ack_take.lose_rsp_sent = o.lose_rsp_sent;
+            i.ack_take.lose_rsp_at = o.lose_rsp_at;
         }
         if valid(&mut i.replay_store.look_valid, o.look_valid, wake, at::replay_store) {
             i.replay_store.look_op = o.look_op;
@@ -619,6 +626,7 @@ pub(super) mod from {
             i.packet_parse.frame_fcs_ok = o.frame_fcs_ok;
             i.packet_parse.frame_icrc_ok = o.frame_icrc_ok;
             i.packet_parse.frame_words = o.frame_words;
+            i.packet_parse.frame_at = o.frame_at;
         }
         if valid(&mut i.ingress_pool.word_valid, o.word_valid, wake, at::ingress_pool) {
             i.ingress_pool.word_data = o.word_data;
@@ -888,7 +896,22 @@ pub(super) mod from {
             i.path_probe.probed_id = o.probed_id;
             i.path_probe.probed_good = o.probed_good;
         }
+        valid(&mut i.rtt_sample.timed_valid, o.timed_valid, wake, at::rtt_sample);
+        valid(&mut i.rtt_sample.probed_valid, o.probed_valid, wake, at::rtt_sample);
+        if o.timed_valid || o.probed_valid {
+            i.rtt_sample.timed_nack = o.timed_nack;
+            i.rtt_sample.timed_sent = o.timed_sent;
+            i.rtt_sample.timed_at = o.timed_at;
+            i.rtt_sample.timed_group = o.timed_group;
+            i.rtt_sample.timed_dest = o.skip_dest;
+            i.rtt_sample.timed_arrived = o.timed_arrived;
+            i.rtt_sample.timed_rtx = o.timed_rtx;
+            i.rtt_sample.timed_word = o.timed_word;
+        }
     }
+
+    /// Its outputs go to the log.
+    pub fn rtt_sample(_nic: &mut Nic) {}
 
     pub fn completion(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.completion, &mut nic.wake);
@@ -1338,8 +1361,9 @@ impl Nic {
         let (i, wake) = (&mut self.i, &mut self.wake);
         valid(&mut i.timer_wheel.tick, ports.tick, wake, at::timer_wheel);
         valid(&mut i.ask_wheel.tick, ports.tick, wake, at::ask_wheel);
-        // The count wakes nobody: it is looked at when a packet has been sent.
+        // The count wakes nobody: it is looked at when a packet has been sent or a beat comes.
         i.retransmit.now = ports.now;
+        i.port_rx.now = ports.now;
         i.path_probe.now = ports.now;
         if valid(&mut i.rx_fifo.in_valid, ports.rx_valid, wake, at::rx_fifo) {
             i.rx_fifo.in_data = ports.rx;
