@@ -12,7 +12,9 @@
 // the two payload words that hold it.
 // PCI-6: the charge is released when tlp_engine has taken the last word; for 0 bytes, when its turn
 // comes. A delivery with `write` clear passes its words over and releases nothing.
-// RX-8: a completion follows the payload writes before it.
+// RX-8: a completion follows the payload writes before it. The transfer before a completion begins
+// once the completion before that has been taken: within a transfer tlp_engine takes nothing else,
+// and `completion` may wait for it.
 // Ring words of a payload are freed together, with its release, written or not.
 // wr_addr and wr_len hold for all words of a transfer.
 //
@@ -101,6 +103,7 @@ module payload_write
     logic        b_first;
     logic        b_last;
     logic        b_end;       // last of its delivery
+    logic        b_tells;     // a completion follows what begins here
     logic [6:0]  b_turn;      // bytes from the start of `prev` to the word's start, 1 to 64
     logic [63:0] b_addr;
     logic [9:0]  b_len;
@@ -179,7 +182,7 @@ module payload_write
   logic a_goes;
 
   assign done = regs_q.wr_valid && wr_ready_i || regs_q.w_none;
-  assign held   = regs_q.b_end && regs_q.b_after.complete
+  assign held   = regs_q.b_tells
       && (regs_q.comp_valid && !comp_ready_i
           || (regs_q.wr_valid || regs_q.w_none) && regs_q.w_end && regs_q.w_after.complete);
   assign b_goes = regs_q.b_valid && (!regs_q.wr_valid || wr_ready_i) && !held;
@@ -265,6 +268,7 @@ module payload_write
       regs_d.b_first = opens;
       regs_d.b_last  = closes;
       regs_d.b_end   = ends;
+      regs_d.b_tells = regs_q.a_after.complete && (none || opens && regs_q.a_left == 14'(whole));
       regs_d.b_turn  = (regs_q.a_pos == '0 ? 7'd64 : 7'(regs_q.a_pos)) - 7'(regs_q.a_addr[1:0]);
       if (opens) begin
         regs_d.b_addr = regs_q.a_addr;
@@ -315,6 +319,8 @@ module payload_write
   // PCI-5: no transfer crosses a page, none is longer than 128 DWs.
   `ASSERT(OnePage_A, wr_valid_o |-> 13'(wr_addr_o[11:0]) + 13'(wr_len_o) <= 13'd4096)
   `ASSERT(MostDws_A, wr_valid_o |-> 10'(wr_addr_o[1:0]) + wr_len_o <= 10'd512)
+  // A transfer that has begun waits for no completion.
+  `ASSERT(HeldBefore_A, regs_q.b_valid && held |-> regs_q.b_first || regs_q.b_none)
   // No completion is lost.
   `ASSERT(CompKept_A,
           done && regs_q.w_end && regs_q.w_after.complete |-> !comp_valid_o || comp_ready_i)

@@ -117,7 +117,9 @@ impl Bench {
         self.queue.push_back(d);
     }
 
+    /// `completion` may wait for `tlp_engine`, which takes nothing else within a transfer.
     fn clock(&mut self, offered: bool, wr: bool, comp: bool) -> Result<Outputs, Mismatch> {
+        let comp = comp && self.at == 0;
         self.shown |= offered && !self.queue.is_empty();
         let out = self.pair.clock(&Inputs {
             cfg_max_payload: (self.payload / 128 - 1) as u8,
@@ -183,8 +185,10 @@ impl Bench {
         rng: &mut Rng,
         (offered, wr, comp): (u64, u64, u64),
     ) -> Result<(), Mismatch> {
-        let mut quiet = 0;
+        let (mut quiet, mut clocks) = (0, 0);
         while quiet < 100 {
+            clocks += 1;
+            assert!(clocks < 100_000, "payload_write and completion wait for each other");
             let out = self.clock(rng.percent(offered), rng.percent(wr), rng.percent(comp))?;
             let busy = out.wr_valid || out.comp_valid || !self.queue.is_empty();
             quiet = if busy { 0 } else { quiet + 1 };

@@ -165,6 +165,8 @@ pub struct Regs {
     pub b_last: bool,
     /// Last word of its delivery.
     pub b_end: bool,
+    /// A completion follows what begins here.
+    pub b_tells: bool,
     /// Bytes from the start of `prev` to the word's start, 1 to 64.
     #[bits(7)]
     pub b_turn: u8,
@@ -272,7 +274,7 @@ impl Regs {
         let room = !self.wr_valid || i.wr_ready;
         let before = self.holds_word() && self.w_end && self.w_after.complete;
         let meets = before || self.comp_valid && !i.comp_ready;
-        let held = self.b_end && self.b_after.complete && meets;
+        let held = self.b_tells && meets;
         let b_goes = self.b_valid && room && !held;
         let a_goes = self.a_valid && (!self.b_valid || b_goes);
         Flow { done: self.wr_valid && i.wr_ready || self.w_none, b_goes, a_goes }
@@ -334,6 +336,8 @@ impl Regs {
         self.b_first = cut.opens.is_some();
         self.b_last = cut.bytes == cut.rest;
         self.b_end = cut.ends;
+        let last = cut.none || cut.opens == Some(self.a_left);
+        self.b_tells = self.a_after.complete && last;
         self.b_turn = at - pad;
         if let Some(len) = cut.opens {
             self.b_addr = self.a_addr;
@@ -388,6 +392,7 @@ impl Block for Regs {
             b_first: false,
             b_last: false,
             b_end: false,
+            b_tells: false,
             b_turn: 0,
             b_addr: 0,
             b_len: 0,
