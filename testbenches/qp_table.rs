@@ -562,8 +562,11 @@ impl World {
     fn clock(&mut self, ready: u64) -> Result<(), Mismatch> {
         self.i.open_ready = self.rng.percent(ready);
         // As many as `rx_track` has slots; mostly one or two, so that a group ends now and then.
-        let most =
-            if self.bench.pair.clocks() / 5_000 % 2 == 0 { 2 } else { self.plain.qps as u32 / 4 };
+        let most = if (self.bench.pair.clocks() / 5_000).is_multiple_of(2) {
+            2
+        } else {
+            self.plain.qps as u32 / 4
+        };
         self.draw_receiving(most);
         let (i, before) = (self.i, self.before);
         let out = self.bench.clock(&i)?;
