@@ -87,7 +87,9 @@ module csr
   output logic   [  23:0] cfg_pfc_delay_o,
   output bytes_t          cfg_penalty_low_o,
   output bytes_t          cfg_penalty_high_o,
-  output logic            cfg_ack_hold_o
+  output logic            cfg_ack_hold_o,
+  output bytes_t          cfg_prefetch_o,
+  output logic            cfg_prefetch_on_o
 );
 
   ///////////////
@@ -137,6 +139,7 @@ module csr
     logic [31:0]   pfc;           // delay, enable
     logic [63:0]   penalty;       // high, low
     logic          ack_hold;
+    logic [32:0]   prefetch;      // on, bytes
   } regs_t;
 
   localparam logic [10:0] RANGE_MOST = 11'(PSNS);
@@ -184,7 +187,8 @@ module csr
       quanta: 128'hffff_ffff,
       pfc: {24'd100, 8'd0},
       penalty: {32'd2_700_000, 32'd900_000},
-      ack_hold: 1'b0
+      ack_hold: 1'b0,
+      prefetch: {1'b0, 32'd262_144}
   };
 
   regs_t regs_d;
@@ -263,6 +267,8 @@ module csr
   assign cfg_penalty_low_o      = regs_q.penalty[31:0];
   assign cfg_penalty_high_o     = regs_q.penalty[63:32];
   assign cfg_ack_hold_o         = regs_q.ack_hold;
+  assign cfg_prefetch_o         = regs_q.prefetch[31:0];
+  assign cfg_prefetch_on_o      = regs_q.prefetch[32];
 
   ////////////////
   // Next state //
@@ -325,6 +331,7 @@ module csr
         REG_PFC:          regs_d.pfc = wr_data_i[31:0];
         REG_PENALTY:      regs_d.penalty = wr_data_i;
         REG_ACK_HOLD:     regs_d.ack_hold = wr_data_i[0];
+        REG_PREFETCH:     regs_d.prefetch = wr_data_i[32:0];
         REG_LOSS:         regs_d.loss = wr_data_i[10:0];
         REG_TRAILER:      regs_d.icrc = wr_data_i[0];
         REG_STAMPS:       regs_d.stamps = wr_data_i[0];

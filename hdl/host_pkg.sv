@@ -105,6 +105,7 @@ package host_pkg;
   localparam logic [8:0] REG_PFC = 9'd168;
   localparam logic [8:0] REG_PENALTY = 9'd169;
   localparam logic [8:0] REG_ACK_HOLD = 9'd170;
+  localparam logic [8:0] REG_PREFETCH = 9'd171;
   localparam logic [8:0] REG_LOSS = 9'd232;
   localparam logic [8:0] REG_RX_HDR_BUF = 9'd192;
   localparam logic [8:0] REG_RX_DATA_BUF = 9'd193;
@@ -145,6 +146,7 @@ package host_pkg;
       REG_ACK_TIMEOUT: return '1;
       REG_RETRY: return 64'h1_1f07;
       REG_ACK_HOLD: return 64'h1;
+      REG_PREFETCH: return 64'h1_ffff_ffff;
       REG_OWN_IP, REG_INIT_WINDOW, REG_TX_HDR_BUF, REG_TX_DATA_BUF, REG_PFC, REG_RX_HDR_BUF,
       REG_RX_DATA_BUF, REG_FAR_HDR_BUF, REG_FAR_DATA_BUF:
       return 64'hffff_ffff;

@@ -135,6 +135,8 @@ module nic
   bytes_t csr_cfg_penalty_low;
   bytes_t csr_cfg_penalty_high;
   logic csr_cfg_ack_hold;
+  bytes_t csr_cfg_prefetch;
+  logic csr_cfg_prefetch_on;
 
   // From rx_fifo
   logic rx_fifo_in_ready;
@@ -282,6 +284,7 @@ module nic
   group_t qp_drain_flight_group;
   len_t qp_drain_flight_bytes;
   logic qp_drain_unresv_valid;
+  logic qp_drain_unfetch_valid;
   len_t qp_drain_unresv_bytes;
   logic qp_drain_error_valid;
   qpn_t qp_drain_error_qpn;
@@ -391,6 +394,9 @@ module nic
   logic tx_scheduler_room_rsp_ok;
   logic tx_scheduler_resv_valid;
   len_t tx_scheduler_resv_bytes;
+  logic tx_scheduler_take_valid;
+  logic tx_scheduler_give_valid;
+  logic tx_scheduler_commit_ready;
   logic tx_scheduler_slot_ready;
   logic tx_scheduler_seg_valid;
   segment_t tx_scheduler_seg;
@@ -641,6 +647,7 @@ module nic
   logic payload_fetch_head_ready;
   logic payload_fetch_hand_valid;
   segment_t payload_fetch_hand;
+  logic payload_fetch_commit_valid;
   logic payload_fetch_tagr_we;
   logic [31:0] payload_fetch_tagr_waddr;
   logic [37:0] payload_fetch_tagr_wdata;
@@ -655,6 +662,11 @@ module nic
   word_t replay0_rdata;
   word_t replay1_rdata;
   logic [37:0] payload_fetch_tagr_rdata;
+
+  // From prefetch_pool
+  bytes_t prefetch_pool_free;
+  logic prefetch_pool_half_valid;
+  bytes_t prefetch_pool_occ;
 
   // From order_fifo
   logic order_fifo_in_ready;
@@ -1272,7 +1284,9 @@ module nic
       .cfg_pfc_delay_o(csr_cfg_pfc_delay),
       .cfg_penalty_low_o(csr_cfg_penalty_low),
       .cfg_penalty_high_o(csr_cfg_penalty_high),
-      .cfg_ack_hold_o(csr_cfg_ack_hold)
+      .cfg_ack_hold_o(csr_cfg_ack_hold),
+      .cfg_prefetch_o(csr_cfg_prefetch),
+      .cfg_prefetch_on_o(csr_cfg_prefetch_on)
   );
 
   ram_fifo #(
@@ -1582,12 +1596,14 @@ module nic
       .flight_group_o(qp_drain_flight_group),
       .flight_bytes_o(qp_drain_flight_bytes),
       .unresv_valid_o(qp_drain_unresv_valid),
+      .unfetch_valid_o(qp_drain_unfetch_valid),
       .unresv_bytes_o(qp_drain_unresv_bytes),
       .error_valid_o(qp_drain_error_valid),
       .error_qpn_o(qp_drain_error_qpn),
       .error_why_o(qp_drain_error_why),
       .cfg_wire_overhead_i(csr_cfg_wire_overhead),
-      .cfg_nominal_overhead_i(csr_cfg_nominal_overhead)
+      .cfg_nominal_overhead_i(csr_cfg_nominal_overhead),
+      .cfg_prefetch_on_i(csr_cfg_prefetch_on)
   );
 
   window u_window (
@@ -1841,6 +1857,7 @@ module nic
       .cfg_initial_psn_i(csr_cfg_initial_psn),
       .cfg_wire_overhead_i(csr_cfg_wire_overhead),
       .cfg_nominal_overhead_i(csr_cfg_nominal_overhead),
+      .cfg_prefetch_on_i(csr_cfg_prefetch_on),
       .post_valid_i(doorbell_post_sched_valid),
       .post_ready_o(tx_scheduler_post_ready),
       .post_qp_i(doorbell_post_qp),
@@ -1896,6 +1913,13 @@ module nic
       .resv_valid_o(tx_scheduler_resv_valid),
       .resv_bytes_o(tx_scheduler_resv_bytes),
       .half_valid_i(egress_arbiter_half_valid),
+      .prefetch_free_i(prefetch_pool_free),
+      .prefetch_half_i(prefetch_pool_half_valid),
+      .take_valid_o(tx_scheduler_take_valid),
+      .give_valid_o(tx_scheduler_give_valid),
+      .commit_valid_i(payload_fetch_commit_valid),
+      .commit_ready_o(tx_scheduler_commit_ready),
+      .commit_len_i(payload_fetch_hand.len),
       .slot_valid_i(replay_store_slot_valid),
       .slot_ready_o(tx_scheduler_slot_ready),
       .slot_i(replay_store_slot),
@@ -2420,6 +2444,8 @@ module nic
       .hand_valid_o(payload_fetch_hand_valid),
       .hand_ready_i(packet_build_hand_ready),
       .hand_o(payload_fetch_hand),
+      .commit_valid_o(payload_fetch_commit_valid),
+      .commit_ready_i(tx_scheduler_commit_ready),
       .tagr_we_o(payload_fetch_tagr_we),
       .tagr_waddr_o(payload_fetch_tagr_waddr),
       .tagr_wdata_o(payload_fetch_tagr_wdata),
@@ -2433,7 +2459,22 @@ module nic
       .failed_ready_i(qp_drain_failed_ready),
       .failed_o(payload_fetch_failed),
       .failed_reason_o(payload_fetch_failed_reason),
-      .dead_i(qp_table_dead)
+      .dead_i(qp_table_dead),
+      .cfg_prefetch_on_i(csr_cfg_prefetch_on)
+  );
+
+  prefetch_pool u_prefetch_pool (
+      .clk_i,
+      .rst_ni,
+      .take_valid_i(tx_scheduler_take_valid),
+      .commit_valid_i(tx_scheduler_give_valid),
+      .bytes_i(tx_scheduler_resv_bytes),
+      .drop_valid_i(qp_drain_unfetch_valid),
+      .drop_bytes_i(qp_drain_unresv_bytes),
+      .free_o(prefetch_pool_free),
+      .half_valid_o(prefetch_pool_half_valid),
+      .occ_o(prefetch_pool_occ),
+      .cfg_prefetch_i(csr_cfg_prefetch)
   );
 
   ram_1r1w #(

@@ -20,6 +20,8 @@
 // all others. There is no completion timeout: a read that is never answered keeps its tag, and the
 // segments behind it wait for their turn.
 // QP-6: so does, with reason 0, one whose QP has ended by its turn.
+// BUF-5: with a prefetch buffer a segment first waits to be committed (commit_*), and is handed on
+// in the clock after; one whose QP ends before that has failed too.
 // SEG-5: tags_free counts a segment's reads as soon as it is taken; with fewer than 3 only a
 // segment of 0 bytes is taken.
 //
@@ -89,6 +91,10 @@ module payload_fetch
   input  logic     hand_ready_i,
   output segment_t hand_o,
 
+  // With a prefetch buffer: `hand_o` waits to be committed to the wire, tx_scheduler
+  output logic commit_valid_o,  // withdrawn if its QP ends
+  input  logic commit_ready_i,
+
   // Memory: what is due for each tag
   output logic        tagr_we_o,
   output logic [31:0] tagr_waddr_o,
@@ -111,7 +117,10 @@ module payload_fetch
   output logic     [2:0] failed_reason_o,
 
   // QPs in error or being closed, from qp_table
-  input logic [255:0] dead_i
+  input logic [255:0] dead_i,
+
+  // Payloads wait in the prefetch buffer, from csr
+  input logic cfg_prefetch_on_i
 );
 
   localparam int unsigned SLOT_BITS = $clog2(SLOTS);
@@ -188,6 +197,7 @@ module payload_fetch
     logic [SLOTS-1:0] why_2;
     logic             hand_valid;
     logic             failed_valid;   // the same, but it has failed
+    logic             commit_valid;   // the same, but it is not committed yet
     segment_t         hand;
     logic [2:0]       failed_reason;
     logic             bad_valid;
@@ -345,7 +355,7 @@ module payload_fetch
   };
   assign ends = why != '0 || dead_i[head_i.qp];
   assign head_room = (!regs_q.hand_valid || hand_ready_i)
-      && (!regs_q.failed_valid || failed_ready_i);
+      && (!regs_q.failed_valid || failed_ready_i) && !regs_q.commit_valid;
   assign head_ready_o = head_valid_i && !head_waits && head_room;
 
   assign tagr_we_o = renews || issues;
@@ -365,6 +375,7 @@ module payload_fetch
   assign ord_o = regs_q.ord;
   assign hand_valid_o = regs_q.hand_valid;
   assign hand_o = regs_q.hand;
+  assign commit_valid_o = regs_q.commit_valid;
   assign tags_free_o = regs_q.tags_free;
   assign bad_valid_o = regs_q.bad_valid;
   assign bad_reason_o = regs_q.bad_reason;
@@ -471,8 +482,17 @@ module payload_fetch
     if (failed_ready_i) begin
       regs_d.failed_valid = 1'b0;
     end
+    if (regs_q.commit_valid && commit_ready_i) begin
+      regs_d.commit_valid = 1'b0;
+      regs_d.hand_valid   = 1'b1;
+    end else if (regs_q.commit_valid && dead_i[regs_q.hand.qp]) begin
+      regs_d.commit_valid  = 1'b0;
+      regs_d.failed_valid  = 1'b1;
+      regs_d.failed_reason = '0;
+    end
     if (head_ready_o) begin
-      regs_d.hand_valid   = !ends;
+      regs_d.hand_valid   = !ends && !cfg_prefetch_on_i;
+      regs_d.commit_valid = !ends && cfg_prefetch_on_i;
       regs_d.failed_valid = ends;
       regs_d.hand         = head_i;
       if (ends) begin
@@ -497,7 +517,11 @@ module payload_fetch
   `ASSERT(HandWaits_A, hand_valid_o && !hand_ready_i |=> hand_valid_o && $stable(hand_o))
   `ASSERT(FailedWaits_A, failed_valid_o && !failed_ready_i |=> failed_valid_o && $stable
                          ({failed_o, failed_reason_o}))
-  `ASSERT(OneWay_A, !(hand_valid_o && failed_valid_o))
+  `ASSERT(OneWay_A, $onehot0({hand_valid_o, failed_valid_o, commit_valid_o}))
+  // BUF-5: a payload waits to be committed until it is, or until its QP ends.
+  `ASSERT(CommitWaits_A,
+          commit_valid_o && !commit_ready_i |=> (commit_valid_o || failed_valid_o) && $stable
+          (hand_o))
   // PCI-8: every tag is free, with a read, or kept for one that the segment still has to make.
   `ASSERT(Tags_A, 32'(regs_q.tags_free) + $countones(regs_q.busy) + 32'(unmade) == TAGS)
   // PCI-5: no read crosses a page.

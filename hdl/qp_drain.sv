@@ -12,7 +12,8 @@
 // the old QP meets a new one, and frees the slot. A second drain of a QP finds nothing left.
 // A segment that came to nothing gives back its slot, its egress room and its bytes in flight, and
 // tx_scheduler may go on with its group; if its read has failed (a reason) its QP ends. So in an
-// error the bytes of payloads still to come leave flight as they arrive.
+// error the bytes of payloads still to come leave flight as they arrive. BUF-5: with a prefetch
+// buffer its room is there, as it was not committed; a close waits for the commits of others.
 // Why: the first reason is kept, but a close comes before any. An error is told once, as `error`.
 // Borders: a hand-off, a build or an issue in the clock in which their wait begins; a failed read
 // in the middle of a close; both ends of the table.
@@ -93,9 +94,10 @@ module qp_drain
   output logic   flight_valid_o,
   input  logic   flight_ready_i,
   output group_t flight_group_o,
-  output len_t   flight_bytes_o,  // nominal
+  output len_t   flight_bytes_o,   // nominal
   output logic   unresv_valid_o,
-  output len_t   unresv_bytes_o,  // on the wire
+  output logic   unfetch_valid_o,  // the same to prefetch_pool instead, where there is one (BUF-5)
+  output len_t   unresv_bytes_o,   // on the wire
 
   // For the log
   output logic error_valid_o,
@@ -104,7 +106,8 @@ module qp_drain
 
   // Levels, from csr
   input logic [6:0] cfg_wire_overhead_i,
-  input logic [6:0] cfg_nominal_overhead_i
+  input logic [6:0] cfg_nominal_overhead_i,
+  input logic       cfg_prefetch_on_i        // payloads wait in the prefetch buffer (BUF-5)
 );
 
   localparam int unsigned QB = $clog2(QPS);
@@ -131,23 +134,24 @@ module qp_drain
 
   typedef struct {
     state_e         state;
-    logic [QPS-1:0] due;           // QPs that are to end
+    logic [QPS-1:0] due;            // QPs that are to end
     why_e           why[QPS];
-    qp_t            qp;            // the one in work
+    qp_t            qp;             // the one in work
     group_t         group;
     why_e           cause;
-    logic           counts;        // `left` counts down
-    logic [10:0]    left;          // builds or fetches to wait for
-    logic [10:0]    fetching;      // segments issued and not handed on
-    logic [1:0]     building;      // segments handed on and not built
-    logic           emptying;      // a close waits for its fetches
-    qp_t            toss_qp;       // of the segment in work
+    logic           counts;         // `left` counts down
+    logic [10:0]    left;           // builds or fetches to wait for
+    logic [10:0]    fetching;       // segments issued and not handed on
+    logic [1:0]     building;       // segments handed on and not built
+    logic           emptying;       // a close waits for its fetches
+    qp_t            toss_qp;        // of the segment in work
     group_t         toss_group;
     logic           toss_valid;
     slot_t          toss_slot;
     logic           flight_valid;
     len_t           flight_bytes;
     logic           unresv_valid;
+    logic           unfetch_valid;
     len_t           unresv_bytes;
     logic           error_valid;
     qpn_t           error_qpn;
@@ -175,27 +179,28 @@ module qp_drain
   // Outputs //
   /////////////
 
-  assign failed_ready_o = regs_q.state inside {Idle, Fetches};
-  assign fail_ready_o   = 1'b1;
-  assign end_valid_o    = regs_q.state inside {Mark, Free};
-  assign end_qp_o       = regs_q.qp;
-  assign end_close_o    = regs_q.cause == WhyClose;
-  assign end_free_o     = regs_q.state == Free;
-  assign drop_valid_o   = regs_q.state inside {Drop, Tossed};
-  assign drop_qp_o      = regs_q.state == Tossed ? regs_q.toss_qp : regs_q.qp;
-  assign drop_group_o   = regs_q.state == Tossed ? regs_q.toss_group : regs_q.group;
-  assign purge_valid_o  = regs_q.state == Purge;
-  assign purge_qp_o     = regs_q.qp;
-  assign toss_valid_o   = regs_q.toss_valid;
-  assign toss_slot_o    = regs_q.toss_slot;
-  assign flight_valid_o = regs_q.flight_valid;
-  assign flight_group_o = regs_q.toss_group;
-  assign flight_bytes_o = regs_q.flight_bytes;
-  assign unresv_valid_o = regs_q.unresv_valid;
-  assign unresv_bytes_o = regs_q.unresv_bytes;
-  assign error_valid_o  = regs_q.error_valid;
-  assign error_qpn_o    = regs_q.error_qpn;
-  assign error_why_o    = regs_q.cause;
+  assign failed_ready_o  = regs_q.state inside {Idle, Fetches};
+  assign fail_ready_o    = 1'b1;
+  assign end_valid_o     = regs_q.state inside {Mark, Free};
+  assign end_qp_o        = regs_q.qp;
+  assign end_close_o     = regs_q.cause == WhyClose;
+  assign end_free_o      = regs_q.state == Free;
+  assign drop_valid_o    = regs_q.state inside {Drop, Tossed};
+  assign drop_qp_o       = regs_q.state == Tossed ? regs_q.toss_qp : regs_q.qp;
+  assign drop_group_o    = regs_q.state == Tossed ? regs_q.toss_group : regs_q.group;
+  assign purge_valid_o   = regs_q.state == Purge;
+  assign purge_qp_o      = regs_q.qp;
+  assign toss_valid_o    = regs_q.toss_valid;
+  assign toss_slot_o     = regs_q.toss_slot;
+  assign flight_valid_o  = regs_q.flight_valid;
+  assign flight_group_o  = regs_q.toss_group;
+  assign flight_bytes_o  = regs_q.flight_bytes;
+  assign unresv_valid_o  = regs_q.unresv_valid;
+  assign unfetch_valid_o = regs_q.unfetch_valid;
+  assign unresv_bytes_o  = regs_q.unresv_bytes;
+  assign error_valid_o   = regs_q.error_valid;
+  assign error_qpn_o     = regs_q.error_qpn;
+  assign error_why_o     = regs_q.cause;
 
   ////////////////
   // Next state //
@@ -225,13 +230,14 @@ module qp_drain
   end
 
   always_comb begin
-    regs_d              = regs_q;
-    regs_d.fetching     = fetching;
-    regs_d.building     = building;
-    regs_d.toss_valid   = regs_q.toss_valid && !toss_ready_i;
-    regs_d.flight_valid = regs_q.flight_valid && !flight_ready_i;
-    regs_d.unresv_valid = 1'b0;
-    regs_d.error_valid  = 1'b0;
+    regs_d               = regs_q;
+    regs_d.fetching      = fetching;
+    regs_d.building      = building;
+    regs_d.toss_valid    = regs_q.toss_valid && !toss_ready_i;
+    regs_d.flight_valid  = regs_q.flight_valid && !flight_ready_i;
+    regs_d.unresv_valid  = 1'b0;
+    regs_d.unfetch_valid = 1'b0;
+    regs_d.error_valid   = 1'b0;
     if (regs_q.counts && regs_q.left != '0) begin
       regs_d.left = regs_q.left - 11'(regs_q.emptying ? handed || fails : built_valid_i);
     end
@@ -318,15 +324,16 @@ module qp_drain
     endcase
 
     if (fails) begin
-      regs_d.state        = Toss;
-      regs_d.toss_qp      = failed_i.qp;
-      regs_d.toss_group   = failed_i.group;
-      regs_d.toss_slot    = failed_i.slot;
-      regs_d.toss_valid   = 1'b1;
-      regs_d.flight_valid = 1'b1;
-      regs_d.flight_bytes = failed_i.len + len_t'(cfg_nominal_overhead_i);
-      regs_d.unresv_valid = 1'b1;
-      regs_d.unresv_bytes = failed_i.len + len_t'(cfg_wire_overhead_i);
+      regs_d.state         = Toss;
+      regs_d.toss_qp       = failed_i.qp;
+      regs_d.toss_group    = failed_i.group;
+      regs_d.toss_slot     = failed_i.slot;
+      regs_d.toss_valid    = 1'b1;
+      regs_d.flight_valid  = 1'b1;
+      regs_d.flight_bytes  = failed_i.len + len_t'(cfg_nominal_overhead_i);
+      regs_d.unresv_valid  = !cfg_prefetch_on_i;
+      regs_d.unfetch_valid = cfg_prefetch_on_i;
+      regs_d.unresv_bytes  = failed_i.len + len_t'(cfg_wire_overhead_i);
       if (failed_reason_i != '0) begin
         if (!regs_d.due[failed_i.qp[QB-1:0]]) begin
           regs_d.why[failed_i.qp[QB-1:0]] = WhyRead;

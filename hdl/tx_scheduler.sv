@@ -1,11 +1,12 @@
 // Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //
 // Twin of rtl-model/src/tx_scheduler.rs. One thing at a time, in this order (section 16): an ack, a
-// drop, a packet that waits, room for a probe, a copy that is new, a post, a starved group that
-// rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in
-// which the next one may begin; 2 more for each QP passed over for tags, more while `window` serves
-// others. An ack takes 2 clocks and a post 3, each 3 more where its group may join the list, and
-// room for a probe 2. sched_pkg has the words of its memories and what is done to them.
+// drop, a packet that waits, room for a probe, a commit, a copy that is new, a post, a starved
+// group that rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it began, in the
+// clock in which the next one may begin; 2 more for each QP passed over for tags, more while
+// `window` serves others. An ack takes 2 clocks and a post 3, each 3 more where its group may join
+// the list, and room for a probe 2, as a commit. sched_pkg has the words of its memories and what
+// is done to them.
 // It is longer than a module should be: turns, posts and acknowledgements share three memories and
 // the list, and a list of its own would cost a clock a turn and miss the end of a pass.
 // SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its PSN
@@ -26,6 +27,12 @@
 // slot the QPs with data are passed over only where another has a packet that waits.
 // CPL-2: a copy that ack_ask wants begins a pass and goes before every group, in a turn that asks
 // retransmit for it and needs room in the pool alone; without, it stops the pass.
+// BUF-5: with a prefetch buffer a fetch takes room there, and the stop of a pass for want of it
+// ends as any other. A payload that waits takes egress room as it is committed, in the order of
+// payload_fetch, pass or none; a turn that can begin goes between two commits, so that a packet
+// that goes again is not kept from the room. A packet that the egress pool refuses holds commits
+// until the next pass begins (`held`); fetches go on. Bytes are in flight from the fetch on
+// (SEG-3), so a commit needs no window.
 // Borders: message lengths 0, 1, MSS - 1, MSS, MSS + 1, 2^31 - 1; MSS 1 to 8,192; PSN 0xffffff to
 // 0; `next - cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size fits;
 // tags 2 and 3; one group on the list; an ack 0 or 0x800000 ahead of `cum` changes no PSN.
@@ -46,10 +53,11 @@ module tx_scheduler
 
   // Levels, from csr
   input len_t        cfg_mss_i,
-  input logic [10:0] cfg_range_i,            // MaxPSNRange
+  input logic [10:0] cfg_range_i,             // MaxPSNRange
   input psn_t        cfg_initial_psn_i,
   input logic [ 6:0] cfg_wire_overhead_i,
   input logic [ 6:0] cfg_nominal_overhead_i,
+  input logic        cfg_prefetch_on_i,
 
   // Messages and the bell 15 clocks after their acceptance, from doorbell
   input  logic          post_valid_i,
@@ -114,6 +122,17 @@ module tx_scheduler
   output logic   resv_valid_o,
   output len_t   resv_bytes_o,
   input  logic   half_valid_i,   // a release has left 2 * occupancy <= pool
+
+  // Gate 3 of a fetch with a prefetch buffer, prefetch_pool: `resv_bytes_o` taken or given back
+  input  bytes_t prefetch_free_i,
+  input  logic   prefetch_half_i,
+  output logic   take_valid_o,
+  output logic   give_valid_o,
+
+  // Payloads that wait to be committed, from payload_fetch; may be withdrawn
+  input  logic commit_valid_i,
+  output logic commit_ready_o,  // in this clock
+  input  len_t commit_len_i,
 
   // Room for probes in the same pool, from path_probe
   input  logic room_valid_i,
@@ -192,7 +211,8 @@ module tx_scheduler
     Ask,         // asks retransmit for a packet, and waits for it
     AskWindow,   // waits for the window, then sends it again, leaves or stops
     JoinWindow,  // waits for the window, then the group joins
-    Room         // reserves for a probe, if there is room
+    Room,        // reserves for a probe, if there is room
+    Commit       // the same for a payload
   } state_e;
 
   typedef struct {
@@ -200,6 +220,9 @@ module tx_scheduler
     logic           passing;
     logic           stopped;         // by the pool
     logic           armed;           // for the first half event since a stop
+    logic           prefetch_armed;  // the same of the prefetch buffer
+    logic           held;            // no commit until a pass begins
+    logic           yields;          // the last one was a commit
     logic [14:0]    bells;           // a half event on its way to a pass
     group_t         head;            // the ready list, `count` groups
     group_t         tail;
@@ -226,6 +249,8 @@ module tx_scheduler
     logic           try_commit;
     logic           resv_valid;
     len_t           resv_bytes;
+    logic           take_valid;
+    logic           give_valid;
     logic           room_rsp_valid;
     logic           room_rsp_ok;
     logic           seg_valid;
@@ -263,6 +288,8 @@ module tx_scheduler
   assign try_commit_o     = regs_q.try_commit;
   assign resv_valid_o     = regs_q.resv_valid;
   assign resv_bytes_o     = regs_q.resv_bytes;
+  assign take_valid_o     = regs_q.take_valid;
+  assign give_valid_o     = regs_q.give_valid;
   assign room_ready_o     = regs_q.state == Room;
   assign room_rsp_valid_o = regs_q.room_rsp_valid;
   assign room_rsp_ok_o    = regs_q.room_rsp_ok;
@@ -310,17 +337,22 @@ module tx_scheduler
   logic asks;  // the turn is that of a packet that goes again
   assign asks = regs_q.state inside {Ask, AskWindow};
 
+  logic fetches;  // the turn is that of a segment
+  assign fetches = regs_q.state inside {Judge, TurnWindow};
+
   // The next segment of the QP whose context and message have been read (SEG-1).
   logic [31:0] left;
   logic        last;
   len_t        len;
   len_t        size;  // on the wire
-  logic        fits;  // into the egress pool
+  logic        fits;  // into the egress pool, or a fetch into the prefetch buffer
   assign left = smsg_rdata_i.len - qctx_rdata_i.sent;
   assign last = left <= 32'(cfg_mss_i);
-  assign len  = last ? left[13:0] : cfg_mss_i;
-  assign size = (asks ? offer_len_i : len) + 14'(cfg_wire_overhead_i);
-  assign fits = egress_free_i >= 32'(size);
+  assign len = last ? left[13:0] : cfg_mss_i;
+  assign size = (regs_q.state == Commit ? commit_len_i : asks ? offer_len_i : len)
+      + 14'(cfg_wire_overhead_i);
+  assign fits = (fetches && cfg_prefetch_on_i ? prefetch_free_i : egress_free_i) >= 32'(size);
+  assign commit_ready_o = regs_q.state == Commit && commit_valid_i && fits;
 
   logic    issue;  // SEG-5: the segment passes all gates
   choice_t choice;
@@ -447,6 +479,12 @@ module tx_scheduler
   logic room;  // for the segments of a starved group
   assign room = slot_valid_i && tags_free_i >= 9'd3;
 
+  logic turns;  // one can begin
+  logic commits;  // so can a commit
+  assign turns = regs_q.passing && (regs_q.copies || (regs_q.count != '0
+      && !(regs_q.seg_valid && !seg_ready_i) && !(regs_q.sent_valid && !sent_ready_i)));
+  assign commits = commit_valid_i && !regs_q.held && !(regs_q.yields && turns);
+
   logic   pop;  // the head leaves the list
   logic   starve;  // into the starved ones
   logic   push;  // `joins` goes to the tail
@@ -464,12 +502,18 @@ module tx_scheduler
     begins             = ring_i || regs_q.bells[14] || (ack_ready_o && ack_valid_i)
         || (drop_ready_o && drop_valid_i) || wait_ready_o;
 
-    regs_d.bells = {regs_q.bells[13:0], half_valid_i && regs_q.armed};
+    regs_d.bells = {
+      regs_q.bells[13:0],
+      (half_valid_i && regs_q.armed) || (prefetch_half_i && regs_q.prefetch_armed)
+    };
     regs_d.armed = regs_q.armed && !half_valid_i;
+    regs_d.prefetch_armed = regs_q.prefetch_armed && !prefetch_half_i;
     regs_d.try_valid = regs_q.try_valid && !try_ready_i;
     regs_d.seg_valid = regs_q.seg_valid && !seg_ready_i;
     regs_d.sent_valid = regs_q.sent_valid && !sent_ready_i;
-    regs_d.resv_valid = issue || resend || copies;
+    regs_d.resv_valid = (issue && !cfg_prefetch_on_i) || resend || copies || commit_ready_o;
+    regs_d.take_valid = issue && cfg_prefetch_on_i;
+    regs_d.give_valid = commit_ready_o;
     regs_d.room_rsp_valid = 1'b0;
     regs_d.ask_valid = regs_q.ask_valid && !ask_ready_i;
     regs_d.end_valid = 1'b0;
@@ -490,6 +534,8 @@ module tx_scheduler
           regs_d.state = WaitCtx;
         end else if (room_valid_i) begin
           regs_d.state = Room;
+        end else if (commits) begin
+          regs_d.state = Commit;
         end else if (news) begin
           regs_d.copies = 1'b1;
           begins        = 1'b1;
@@ -502,11 +548,13 @@ module tx_scheduler
         end else if (regs_q.passing && regs_q.copies) begin
           regs_d.copying   = 1'b1;
           regs_d.ask_valid = 1'b1;
+          regs_d.yields    = 1'b0;
           regs_d.state     = Ask;
         end else if (regs_q.count == '0) begin
           regs_d.passing = 1'b0;
         end else if (regs_q.passing && !regs_d.seg_valid && !regs_d.sent_valid) begin
-          regs_d.state = Pick;
+          regs_d.yields = 1'b0;
+          regs_d.state  = Pick;
         end
       end
 
@@ -569,9 +617,10 @@ module tx_scheduler
             regs_d.try_commit = 1'b1;
             regs_d.state      = TurnWindow;
           end else begin
-            regs_d.passing = 1'b0;
-            regs_d.stopped = 1'b1;
-            regs_d.armed   = 1'b1;
+            regs_d.passing        = 1'b0;
+            regs_d.stopped        = 1'b1;
+            regs_d.armed          = regs_d.armed || !cfg_prefetch_on_i;
+            regs_d.prefetch_armed = regs_d.prefetch_armed || cfg_prefetch_on_i;
           end
         end
       end
@@ -586,6 +635,7 @@ module tx_scheduler
             regs_d.passing = 1'b0;
             regs_d.stopped = 1'b1;
             regs_d.armed   = 1'b1;
+            regs_d.held    = 1'b1;
           end else begin
             regs_d.copies    = 1'b0;
             regs_d.copy_done = 1'b1;
@@ -622,6 +672,7 @@ module tx_scheduler
             regs_d.passing = 1'b0;
             regs_d.stopped = 1'b1;
             regs_d.armed   = 1'b1;
+            regs_d.held    = 1'b1;
           end
         end
       end
@@ -653,6 +704,16 @@ module tx_scheduler
         end
       end
 
+      Commit: begin
+        regs_d.state = Idle;
+        if (commit_ready_o) begin
+          regs_d.yields = 1'b1;
+        end else if (commit_valid_i) begin
+          regs_d.held  = 1'b1;
+          regs_d.armed = 1'b1;
+        end
+      end
+
       default: begin  // JoinWindow
         if (try_rsp_valid_i) begin
           push         = try_rsp_ok_i;
@@ -663,7 +724,7 @@ module tx_scheduler
       end
     endcase
 
-    if (issue || resend || copies) begin
+    if (issue || resend || copies || commit_ready_o) begin
       regs_d.resv_bytes = size;
     end
     if (issue) begin
@@ -719,6 +780,7 @@ module tx_scheduler
     if (begins) begin
       regs_d.passing = 1'b1;
       regs_d.stopped = 1'b0;
+      regs_d.held    = 1'b0;
     end
   end
 
@@ -737,6 +799,9 @@ module tx_scheduler
   // SEG-2, SEG-4: the gates hold at the issue.
   `ASSERT(PsnOpen_A, issue |-> psn_open(qctx_rdata_i.next, qctx_rdata_i.cum, cfg_range_i))
   `ASSERT(Fits_A, issue |-> fits && slot_valid_i)
+  // BUF-5: a fetch takes room in one of the two, and a commit gives back what it took.
+  `ASSERT(OnePool_A, !(take_valid_o && resv_valid_o))
+  `ASSERT(CommitReserves_A, give_valid_o |-> resv_valid_o)
   // SCH-2: a group is on the list once, and not among the starved ones as well.
   `ASSERT(ListCount_A, 9'($countones(regs_q.on_list)) == regs_q.count)
   `ASSERT(ListOrStarved_A, (regs_q.on_list & regs_q.starved) == '0)

@@ -27,6 +27,7 @@ mod pcie_link;
 mod pcie_room;
 mod port_rx;
 mod port_tx;
+mod prefetch_pool;
 mod prove;
 mod qp_drain;
 mod qp_table;

@@ -129,6 +129,9 @@ struct Bench {
     words: VecDeque<CplWord>,
     /// QPs that have ended.
     dead: Wide<4>,
+    /// Payloads wait to be committed (BUF-5); percentage of clocks in which they are.
+    prefetch: Option<u64>,
+    committed: Option<Segment>,
     faults: u64,
     counted: Vec<u8>,
     caused: Vec<u8>,
@@ -160,6 +163,8 @@ impl Bench {
             open: Vec::new(),
             words: VecDeque::new(),
             dead: Wide::ZERO,
+            prefetch: None,
+            committed: None,
             faults: 0,
             counted: Vec::new(),
             caused: Vec::new(),
@@ -318,6 +323,8 @@ impl Bench {
         // Words follow each other with any gaps; those of two completions never mix.
         let word = if cpl { self.words.pop_front() } else { None };
         let c = word.unwrap_or_default();
+        let commit = self.prefetch.is_some_and(|percent| rng.percent(percent));
+        let commit = self.pair.regs().commit_valid && commit;
         let out = self.pair.clock(&Inputs {
             seg_valid: self.seg.is_some(),
             seg: self.seg.unwrap_or_default(),
@@ -339,7 +346,10 @@ impl Bench {
             failed_ready: hand,
             tagr_rdata: self.tagr.rdata,
             dead: self.dead,
+            commit_ready: commit,
+            cfg_prefetch_on: self.prefetch.is_some(),
         })?;
+        self.note_commit(&out, commit);
         if out.tagr_re {
             self.tagr.read(out.tagr_raddr);
         }
@@ -348,6 +358,25 @@ impl Bench {
         }
         self.note(&out, rd, ord, hand);
         Ok(out)
+    }
+
+    /// BUF-5: what waits is the oldest segment; it is committed, or its QP ends before.
+    fn note_commit(&mut self, out: &Outputs, commit: bool) {
+        if let Some(seg) = self.committed.take() {
+            assert!(out.hand_valid && out.hand == seg, "handed on in the clock after");
+        }
+        assert!(!(out.hand_valid && out.commit_valid), "BUF-5: not before it is committed");
+        if !out.commit_valid {
+            return;
+        }
+        let oldest = self.flights.front_mut().expect("on its way");
+        assert_eq!(out.hand, oldest.seg, "PCI-1: in issue order");
+        if commit {
+            self.committed = Some(out.hand);
+        } else {
+            let qp = out.hand.qp;
+            oldest.dead |= self.dead.0[usize::from(qp / 64)] >> (qp % 64) & 1 == 1;
+        }
     }
 
     fn note(&mut self, out: &Outputs, rd: bool, ord: bool, hand: bool) {
@@ -497,6 +526,29 @@ fn pci_8_faults_are_counted_and_free_their_tag() -> Result<(), Mismatch> {
         }
         for reason in BAD_TAG..=BAD_LONG {
             assert!(reached.contains(&reason), "reason {reason} in the {name} build");
+        }
+    }
+    Ok(())
+}
+
+/// BUF-5, QP-6, PCI-8: with a prefetch buffer a segment is handed on once it is committed and no
+/// sooner, in issue order; one whose QP ends while it waits comes to nothing, as a failed one does.
+#[test]
+fn buf_5_payloads_wait_to_be_committed() -> Result<(), Mismatch> {
+    for (name, sizes, clocks) in builds() {
+        let mut rng = Rng::new(0x5eed, &format!("payload_fetch prefetch {name}"));
+        for ((seed, pace), commits) in (40..).zip(PACES).zip([100, 50, 10, 75, 3]) {
+            let mut bench = Bench::new(&sizes, seed, &mut rng);
+            (bench.prefetch, bench.faults) = (Some(commits), 5);
+            for n in 0..clocks {
+                if n % 64 == 0 {
+                    let mut mask = |_| rng.bits() & rng.bits() & rng.bits();
+                    bench.dead = Wide(std::array::from_fn(&mut mask));
+                }
+                bench.clock(&mut rng, pace, true)?;
+            }
+            bench.drain(&mut rng, pace)?;
+            assert!(bench.handed > 10 && bench.failed > 5, "{} {}", bench.handed, bench.failed);
         }
     }
     Ok(())
@@ -667,6 +719,7 @@ fn random_tests_reach_all() -> Result<(), Mismatch> {
     let reached = Reached::begin("payload_fetch");
     pci_1_pci_5_banks_equal_host_memory_in_issue_order()?;
     pci_8_faults_are_counted_and_free_their_tag()?;
+    buf_5_payloads_wait_to_be_committed()?;
     reached.check();
     Ok(())
 }

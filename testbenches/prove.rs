@@ -1,5 +1,5 @@
 //! What the arbiter, the pools and the buffers of the PCIe link promise, proved by induction over
-//! every input (ARB-1, ARB-2, BUF-1, BUF-3, BUF-4, PCI-4).
+//! every input (ARB-1, ARB-2, BUF-1, BUF-3, BUF-4, BUF-5, PCI-4).
 //!
 //! `testbenches/prove/X.sv` holds a block with its promises. Yosys turns it into SMT, and `z3`
 //! looks for a clock that breaks a promise behind one that keeps them all, and in the clocks after
@@ -19,6 +19,7 @@ type Proof = (&'static str, u32);
 
 const ARBITER: [Proof; 3] = [("egress_arbiter", 0), ("egress_arbiter", 1), ("egress_arbiter", 2)];
 const POOL: Proof = ("ingress_pool", 0);
+const PREFETCH: Proof = ("prefetch_pool", 0);
 const LINK: [Proof; 2] = [("pcie_link", 0), ("pcie_room", 0)];
 
 /// What z3 has against a part of a block whose RTL is `text`: the promises that it breaks.
@@ -99,6 +100,13 @@ fn buf_1_buf_4_ingress_pool() {
     holds(POOL);
 }
 
+/// BUF-5: the prefetch buffer holds what was fetched and neither committed nor dropped, never more
+/// than its size; each release that leaves half or less is told.
+#[test]
+fn buf_5_prefetch_pool() {
+    holds(PREFETCH);
+}
+
 /// PCI-4: the NIC's buffers of the link hold what was taken and has not left, never more than their
 /// sizes; nothing begins on the link without room at the host.
 #[test]
@@ -143,6 +151,11 @@ fn faults_of_the_arbiter_break_its_promises() {
 #[test]
 fn faults_of_the_pool_break_its_promises() {
     faults("ingress_pool");
+}
+
+#[test]
+fn faults_of_the_prefetch_pool_break_its_promises() {
+    faults("prefetch_pool");
 }
 
 #[test]

@@ -324,8 +324,10 @@ impl Bench {
         let told = [
             (o.toss_valid && self.i.toss_ready, u32::from(o.toss_slot)),
             (o.flight_valid && self.i.flight_ready, u32::from(o.flight_bytes)),
-            (o.unresv_valid, u32::from(o.unresv_bytes)),
+            (o.unresv_valid || o.unfetch_valid, u32::from(o.unresv_bytes)),
         ];
+        let wrong = if self.i.cfg_prefetch_on { o.unresv_valid } else { o.unfetch_valid };
+        assert!(!wrong, "BUF-5: room is given back where it was taken");
         for (n, (_, value)) in told.into_iter().enumerate().filter(|(_, (valid, _))| *valid) {
             let (seg, left) = self.tossed.as_mut().expect("a segment");
             assert!(std::mem::take(&mut left[n]), "given back once");
@@ -376,7 +378,8 @@ impl Bench {
     }
 }
 
-/// QP-6: errors and closes in any order, with segments at every place of their way.
+/// QP-6, BUF-5: errors and closes in any order, with segments at every place of their way; without a
+/// prefetch buffer, and with one.
 #[test]
 fn qp_6_random_ends_agree() -> Result<(), Mismatch> {
     let reached = Reached::begin("qp_drain");
@@ -386,6 +389,7 @@ fn qp_6_random_ends_agree() -> Result<(), Mismatch> {
             if clock == 20_000 {
                 bench.pair.reset().expect("resets");
                 bench.start();
+                bench.i.cfg_prefetch_on = true;
             }
             let pace = [60, 20, 90, 40][(clock / 1_000 % 4) as usize];
             let ready = [75, 25, 100][(clock / 500 % 3) as usize];

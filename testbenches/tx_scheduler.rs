@@ -215,6 +215,8 @@ struct Case {
     losses: u64,
     /// Chance of a probe, in percent.
     probes: u64,
+    /// The prefetch buffer; 0: there is none.
+    prefetch: u32,
 }
 
 impl Case {
@@ -232,6 +234,7 @@ impl Case {
         posts: 5,
         losses: 0,
         probes: 0,
+        prefetch: 0,
     };
 
     /// Message lengths at the borders of SEG-1.
@@ -258,8 +261,9 @@ struct Bench {
     dut: Dut,
     case: Case,
     rng: Rng,
-    /// For probes.
+    /// For probes, and for payloads.
     rooms: Rng,
+    payload: Rng,
     i: Inputs,
     reference: Reference,
     sizes: Sizes,
@@ -286,6 +290,17 @@ struct Bench {
     expected_resv: Option<u16>,
     /// What a probe is answered in this clock.
     expected_room: Option<bool>,
+    /// BUF-5: payloads fetched and not committed, with when they arrive; bytes of the buffer.
+    payloads: VecDeque<(u16, u64)>,
+    prefetched: u32,
+    /// Some were given back in the clock before.
+    released: bool,
+    /// A commit is told in this clock.
+    expected_give: bool,
+    /// No commit before a pass begins; the last thing was one.
+    held: bool,
+    yields: bool,
+    prefetch_armed: bool,
     few_slots: bool,
     rings: Vec<u64>,
     half_due: Vec<u64>,
@@ -330,6 +345,10 @@ struct Seen {
     copies: u64,
     copies_missed: u64,
     copies_stopped: u64,
+    commits: u64,
+    commits_held: u64,
+    withdrawn: u64,
+    yielded: u64,
 }
 
 impl Bench {
@@ -339,6 +358,7 @@ impl Bench {
             case,
             rng: Rng::new(seed, "tx_scheduler"),
             rooms: Rng::new(seed, "rooms"),
+            payload: Rng::new(seed, "payloads"),
             i: Inputs::default(),
             reference: Reference::default(),
             sizes,
@@ -358,6 +378,13 @@ impl Bench {
             expected_end: None,
             expected_resv: None,
             expected_room: None,
+            payloads: VecDeque::new(),
+            prefetched: 0,
+            released: false,
+            expected_give: false,
+            held: false,
+            yields: false,
+            prefetch_armed: false,
             few_slots: false,
             rings: Vec::new(),
             half_due: Vec::new(),
@@ -392,6 +419,8 @@ impl Bench {
             cfg_wire_overhead: WIRE,
             cfg_nominal_overhead: NOMINAL,
             egress_free: case.pool,
+            cfg_prefetch_on: case.prefetch > 0,
+            prefetch_free: case.prefetch,
             tags_free: case.tags,
             ..Inputs::default()
         };
@@ -408,6 +437,9 @@ impl Bench {
         self.unacked.clear();
         (self.asking, self.offered, self.expected_end) = (None, false, None);
         (self.expected_resv, self.expected_room) = (None, None);
+        self.payloads.clear();
+        (self.prefetched, self.released, self.expected_give) = (0, false, false);
+        (self.held, self.yields, self.prefetch_armed) = (false, false, false);
         self.few_slots = false;
         self.rings.clear();
         self.half_due.clear();
@@ -560,7 +592,7 @@ impl Bench {
             self.expected_resv = Some(size as u16);
             self.seen.copies += 1;
         } else {
-            (self.armed, self.stopped) = (true, true);
+            (self.armed, self.stopped, self.held) = (true, true, true);
             self.seen.copies_stopped += 1;
             return Turn::Stop;
         }
@@ -637,7 +669,7 @@ impl Bench {
             self.reference.back(group);
             self.seen.resent += 1;
         } else if self.i.try_rsp_ok {
-            (self.armed, self.stopped) = (true, true);
+            (self.armed, self.stopped, self.held) = (true, true, true);
             self.seen.resends_stopped += 1;
             return Turn::Stop;
         } else {
@@ -675,6 +707,53 @@ impl Bench {
         self.reference.changed(self.i.drop_group);
     }
 
+    /// BUF-5: the oldest payload has arrived, or its QP ends while it waits.
+    fn offer_payload(&mut self, now: u64, all: bool) {
+        self.i.prefetch_half =
+            std::mem::take(&mut self.released) && 2 * self.prefetched <= self.case.prefetch;
+        self.i.prefetch_free = self.case.prefetch - self.prefetched;
+        let Some((len, due)) = self.payloads.front().copied() else { return };
+        if self.i.commit_valid && !all && self.payload.percent(2) {
+            self.i.commit_valid = false;
+            self.payloads.pop_front();
+            self.give_back(len);
+            self.seen.withdrawn += 1;
+        } else if due <= now {
+            (self.i.commit_valid, self.i.commit_len) = (true, len);
+        }
+    }
+
+    fn give_back(&mut self, len: u16) {
+        self.prefetched -= u32::from(len) + u32::from(WIRE);
+        self.released = true;
+    }
+
+    /// BUF-5: a commit takes egress room, or is held until a pass begins; it goes before all but
+    /// acknowledgements, drops, packets that wait and probes, and lets a turn through.
+    fn commit(&mut self, o: &Outputs, state: State, now: u64) {
+        let after = self.dut.pair.regs().state;
+        if state == State::Idle && after == State::Commit {
+            let busy = o.seg_valid && !self.i.seg_ready || o.sent_valid && !self.i.sent_ready;
+            let turn = self.passing && !self.reference.list.is_empty() && !busy;
+            assert!(!self.held && !(self.yields && turn), "clock {now}: a commit begins");
+        } else if state == State::Idle && matches!(after, State::Pick | State::Ask) {
+            self.seen.yielded += u64::from(self.yields && self.i.commit_valid);
+            self.yields = false;
+        }
+        let size = u32::from(self.i.commit_len) + u32::from(WIRE);
+        let fits = self.i.egress_free >= size;
+        let commits = state == State::Commit && self.i.commit_valid;
+        assert_eq!(o.commit_ready, commits && fits, "clock {now}: a commit");
+        if commits && fits {
+            (self.expected_resv, self.expected_give) = (Some(size as u16), true);
+            self.yields = true;
+            self.seen.commits += 1;
+        } else if commits {
+            (self.armed, self.held) = (true, true);
+            self.seen.commits_held += 1;
+        }
+    }
+
     /// Releases, returns and levels of this clock.
     /// PTH-2: a probe wants room, more than there is at times.
     fn offer_room(&mut self) {
@@ -708,6 +787,7 @@ impl Bench {
             self.i.half_valid = 2 * self.occupied <= self.case.pool;
         }
         self.i.egress_free = self.case.pool - self.occupied;
+        self.offer_payload(now, all);
         if (all || self.pace()) && !self.late_slots.is_empty() {
             let at = self.rng.below(self.late_slots.len() as u64) as usize;
             self.free_slots.push_back(self.late_slots.swap_remove(at));
@@ -748,20 +828,33 @@ impl Bench {
         assert_eq!(o.passing, self.passing, "clock {now}: passing");
         let mut begins = self.i.ring || self.half_due.contains(&now);
         self.half_due.retain(|due| *due != now);
-        if self.i.half_valid && self.armed {
-            self.armed = false;
+        let halves = [self.i.half_valid && self.armed, self.i.prefetch_half && self.prefetch_armed];
+        self.armed &= !halves[0];
+        self.prefetch_armed &= !halves[1];
+        if halves != [false; 2] {
             self.half_due.push(now + HALF_CLOCKS);
             self.seen.bells += 1;
         }
 
         if let Some(want) = self.expected.take() {
             assert!(o.seg_valid && o.seg == want, "clock {now}: {:?}\nwanted {want:?}", o.seg);
-            assert_eq!((o.resv_valid, o.resv_bytes), (true, want.len + u16::from(WIRE)));
+            let (on, size) = (self.case.prefetch > 0, want.len + u16::from(WIRE));
+            assert_eq!((o.resv_valid, o.take_valid, o.resv_bytes), (!on, on, size));
         } else {
+            assert!(!o.take_valid, "clock {now}: nothing is fetched");
             let got = o.resv_valid.then_some(o.resv_bytes);
             assert_eq!(got, self.expected_resv.take(), "clock {now}: a reservation");
         }
         assert_eq!(o.end_valid.then_some(o.end_take), self.expected_end.take(), "clock {now}");
+        assert_eq!(o.give_valid, std::mem::take(&mut self.expected_give), "clock {now}");
+        if o.take_valid {
+            self.prefetched += u32::from(o.resv_bytes);
+            assert!(self.prefetched <= self.case.prefetch, "clock {now}: more than the buffer");
+        }
+        if o.give_valid {
+            self.give_back(o.resv_bytes - u16::from(WIRE));
+        }
+        self.commit(&o, state, now);
         if o.resv_valid {
             self.occupied += u32::from(o.resv_bytes);
             assert!(self.occupied <= self.case.pool, "clock {now}: more than the pool");
@@ -771,6 +864,10 @@ impl Bench {
             let pages = self.rng.between(1, 3) as u16;
             if o.seg.len > 0 {
                 self.tags_out.push(pages);
+            }
+            if self.case.prefetch > 0 {
+                let late = self.payload.below(60) * u64::from(!all);
+                self.payloads.push_back((o.seg.len, now + 3 + late));
             }
         }
         if o.sent_valid && self.i.sent_ready {
@@ -848,12 +945,17 @@ impl Bench {
             && !self.i.room_valid
             && !copies
             && !self.dut.pair.regs().copies
+            && self.dut.pair.regs().state != State::Commit
             && self.reference.list.is_empty();
         if quiet || ends == Some(Turn::Stop) {
             self.passing = false;
         }
         if begins {
-            (self.passing, self.stopped) = (true, false);
+            (self.passing, self.stopped, self.held) = (true, false, false);
+        }
+        if o.commit_ready {
+            self.payloads.pop_front();
+            self.i.commit_valid = false;
         }
         if o.post_ready {
             self.i.post_valid = false;
@@ -923,19 +1025,23 @@ impl Bench {
             self.reference.list.pop_front();
             return Turn::None;
         }
+        let on = self.case.prefetch > 0;
+        let free = if on { self.i.prefetch_free } else { self.i.egress_free };
         if !asked.try_commit {
             assert!(!o.slot_ready);
-            if self.i.egress_free >= size {
+            if free >= size {
                 return Turn::None; // it asks again
             }
-            (self.armed, self.stopped) = (true, true);
+            self.armed |= !on;
+            self.prefetch_armed |= on;
+            self.stopped = true;
             self.seen.stops += 1;
             return Turn::Stop;
         }
 
         assert!(o.slot_ready && self.i.slot_valid, "clock {now}: issued");
-        assert!(self.i.egress_free >= size, "clock {now}: SEG-4");
-        self.seen.exact_fit += u64::from(self.i.egress_free == size);
+        assert!(free >= size, "clock {now}: SEG-4");
+        self.seen.exact_fit += u64::from(free == size);
         let turns = self.reference.turns(group);
         let mut qp = turns[0];
         if self.few_tags || self.few_slots {
@@ -1032,6 +1138,8 @@ impl Bench {
                     || self.i.wait_valid
                     || self.i.room_valid
                     || self.i.copy_valid)
+                && self.payloads.is_empty()
+                && self.prefetched == 0
                 && !(self.dut.pair.regs().passing);
             if idle && clock > 50 {
                 assert_eq!(self.dut.pair.regs().count, 0);
@@ -1212,6 +1320,41 @@ fn the_pool_stops_the_pass() -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// BUF-5, SEG-4, RTX-1: fetches fill a prefetch buffer of one packet, of some, and of 62; commits fill
+/// egress pools, held by them now and then, beside packets that go again, copies and probes; a
+/// payload is withdrawn in any clock.
+#[test]
+fn buf_5_fetches_and_commits_have_a_pool_each() -> Result<(), Mismatch> {
+    let mut all = Seen::default();
+    for (seed, prefetch, pool) in [
+        (71, 4174, 4174),
+        (72, 3 * 4174, 2 * 4174),
+        (73, 3 * 4174 + 1, 230_400),
+        (74, 62 * 4174, 3 * 4174 + 77),
+        (75, 8 * 4174 - 1, 9_000),
+    ] {
+        let case = Case { prefetch, pool, posts: 30, pace: 3, ready: 90, ..Case::PLAIN };
+        let seen = play(case, Sizes::SMALL, seed, 5_000)?;
+        assert!(seen.commits > 20, "{prefetch}: {seen:?}");
+        let lossy = Case { losses: 10, probes: 3, slots: 16, tags: 16, ..case };
+        let lossy = play(lossy, Sizes::SMALL, seed, 4_000)?;
+        for seen in [seen, lossy] {
+            all.stops += seen.stops;
+            all.exact_fit += seen.exact_fit;
+            all.commits_held += seen.commits_held;
+            all.withdrawn += seen.withdrawn;
+            all.yielded += seen.yielded;
+            all.resent += seen.resent;
+            all.copies_stopped += seen.copies_stopped;
+            all.resends_stopped += seen.resends_stopped;
+        }
+    }
+    assert!(all.stops > 20 && all.exact_fit > 5 && all.commits_held > 20, "{all:?}");
+    assert!(all.withdrawn > 5 && all.yielded > 20 && all.resent > 5, "{all:?}");
+    assert!(all.copies_stopped > 0 && all.resends_stopped > 0, "{all:?}");
+    Ok(())
+}
+
 /// SEG-5: slots and tags run out; starved groups rejoin; 0 bytes go past those that lack tags.
 #[test]
 fn slots_and_tags_run_out() -> Result<(), Mismatch> {
@@ -1371,6 +1514,7 @@ fn random_tests_reach_all() -> Result<(), Mismatch> {
     congestion_windows_shut_and_open()?;
     the_pool_stops_the_pass()?;
     slots_and_tags_run_out()?;
+    buf_5_fetches_and_commits_have_a_pool_each()?;
     reached.check();
     Ok(())
 }

@@ -16,6 +16,9 @@ use crate::units::Decimal;
 /// The largest control frame: a SACK (SACK-1).
 pub(crate) const SACK_WIRE: u64 = 94;
 
+/// Bytes of a prefetch buffer unless given (BUF-5).
+pub const PREFETCH: u64 = 262_144;
+
 /// What a profile sets (section 0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overheads {
@@ -79,6 +82,8 @@ pub struct Buffers {
     pub egress: [u64; CLASSES],
     /// Ingress pools, bytes.
     pub ingress: [u64; CLASSES],
+    /// Bytes of the prefetch buffer, where there is one (BUF-5).
+    pub prefetch: Option<u64>,
     /// Egress discipline, as in the register.
     pub sched: u64,
     /// Packets in a turn (ARB-2).
@@ -106,6 +111,7 @@ impl Buffers {
         let weights = self.weights.iter().rev().fold(0, |all, weight| all << 8 | weight);
         writes.push((index::WEIGHTS, weights));
         writes.push((index::PENALTY, self.penalty.0 | self.penalty.1 << 32));
+        writes.extend(self.prefetch.map(|size| (index::PREFETCH, size | 1 << 32)));
         writes
     }
 }
@@ -180,6 +186,7 @@ impl Check<'_> {
         let mut buffers = Buffers {
             egress: bytes(egress),
             ingress: bytes(ingress),
+            prefetch: self.prefetch(n, d, full)?,
             sched: pick!(out, d_out, queue_scheduling_type)
                 .map_or(0, |kind| *kind.get_ref() as u64),
             weights: self.weights(pick!(out, d_out, wrr_queue_weights), &bytes(egress))?,
@@ -239,6 +246,24 @@ impl Check<'_> {
             let what = format!("{name} pool of {pool} B < {needs} B, {what}: it takes none");
             Err(self.error(at, "IngressBufferManager", what, "RX-2"))
         })
+    }
+
+    /// BUF-5: the prefetch buffer, with room for a full packet.
+    fn prefetch(&self, n: &Nic, d: &Nic, full: u64) -> Result<Option<u64>, ScenarioError> {
+        let key = "PrefetchBufferSize";
+        let on = pick!(n, d, prefetch_buffer_enable).copied().unwrap_or(false);
+        if let Some(size) = n.prefetch_buffer_size.as_ref().filter(|_| !on) {
+            let what = "changes nothing without PrefetchBufferEnable";
+            return Err(self.error(size, key, what, "BUF-5"));
+        }
+        let size = pick!(n, d, prefetch_buffer_size);
+        let bytes = self.size(key, size, PREFETCH, 1..=1 << 30, "BUF-5")?;
+        if on && bytes < full {
+            let span = size.map_or(0..0, Spanned::span);
+            let what = format!("{bytes} B < {full} B, a full packet: nothing would be fetched");
+            return Err(self.source.error(span, key, what, Some("BUF-5")));
+        }
+        Ok(on.then_some(bytes))
     }
 
     fn no_pfc_in_egress(&self, buffer: &Buffer) -> Result<(), ScenarioError> {

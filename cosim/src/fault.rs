@@ -38,12 +38,14 @@ struct Entry {
     frame: Addresses,
 }
 
-/// Addresses of the NIC that meets a fault, and of its peer.
+/// Addresses of the NIC that meets a fault, and of the first other one, its peer.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Addresses {
     mac: u64,
     own: u32,
     peer: u32,
+    /// NICs, each a place of the peer table.
+    nics: u64,
     last_slot: u32,
 }
 
@@ -57,7 +59,8 @@ impl Faults {
             frame: Addresses {
                 mac: mac(&settings.nics[f.nic]),
                 own: ip(settings.nics[f.nic].address),
-                peer: ip(settings.nics[1 - f.nic].address),
+                peer: ip(settings.nics[usize::from(f.nic == 0)].address),
+                nics: settings.nics.len() as u64,
                 last_slot: settings.sizes.qps - 1,
             },
         };
@@ -153,7 +156,7 @@ impl Entry {
                 bytes[48 + self.rng.below(16) as usize] = 1 << self.rng.below(8);
                 (0, bytes)
             }
-            4 => of(Wqe { dest: self.rng.between(2, 255) as u8, ..good }),
+            4 => of(Wqe { dest: self.rng.between(self.frame.nics, 255) as u8, ..good }),
             5 => of(Wqe { length: 0x8000_0000 | self.rng.bits() as u32, ..good }),
             _ => of(Wqe {
                 open: false,

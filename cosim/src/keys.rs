@@ -52,6 +52,8 @@ pub const NIC: &[(&str, &str)] = &[
     ("Downlink.BufferSize", "PKT-3"),
     ("Downlink.MarkThreshold", "PKT-3"),
     ("Downlink.HonoursPauses", "PFC-4"),
+    ("PrefetchBufferEnable", "BUF-5"),
+    ("PrefetchBufferSize", "BUF-5"),
     ("EgressBufferManager.TotalBufferSize", "BUF-1"),
     ("EgressBufferManager.PoolAllocationVector", "BUF-1"),
     ("EgressBufferManager.QueueSchedulingType", "ARB-1"),

@@ -56,7 +56,7 @@ pub struct File {
     /// Sizes of the build: `default` or `small`.
     #[serde(default)]
     pub build: Build,
-    /// Constants of both NICs: `mrc` or `uet`.
+    /// Constants of all NICs: `mrc` or `uet`.
     #[serde(default)]
     pub profile: Profile,
     /// Attributes of every NIC that does not say otherwise.
@@ -90,7 +90,7 @@ pub enum Build {
     /// 256 QPs, 1,024 PSNs.
     #[default]
     Default,
-    /// 16 QPs, 128 PSNs.
+    /// 16 QPs, 128 PSNs, 4 destinations, or as many QPs and destinations as there are NICs.
     Small,
 }
 
@@ -266,6 +266,10 @@ pub struct Nic {
     /// Percent of the data pool from which it is whole.
     #[serde(rename = "ReceiverCongestionHighThreshold")]
     pub receiver_high: Option<Spanned<toml::Value>>,
+    /// Payloads wait in a prefetch buffer until they are committed to the wire.
+    pub prefetch_buffer_enable: Option<bool>,
+    /// Its bytes.
+    pub prefetch_buffer_size: Option<Spanned<Size>>,
     /// The switch's port to this NIC.
     #[serde(default)]
     pub downlink: DownlinkTable,

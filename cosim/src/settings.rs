@@ -166,10 +166,14 @@ pub struct Settings {
 /// # Errors
 /// At the first attribute that cannot work.
 pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
-    let sizes = match file.build {
+    let mut sizes = match file.build {
         Build::Default => Sizes::DEFAULT,
         Build::Small => Sizes::SMALL,
     };
+    joined(source, &file.nic)?;
+    // A place of the peer table and a group for each NIC (QP-1, SCH-1).
+    let places = file.nic.len().next_power_of_two() as u32;
+    (sizes.dests, sizes.qps) = (sizes.dests.max(places), sizes.qps.max(places));
     let check = Check { source, sizes, profile: file.profile };
     let limit = check.clocks("limit", Some(&file.limit), 0)?;
     if limit == 0 {
@@ -180,10 +184,6 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
         let settled = check.nic(nic, &file.defaults)?;
         check.unlike(nic, &settled, &nics)?;
         nics.push(settled);
-    }
-    if nics.len() != 2 {
-        let what = format!("{} NICs: a scenario joins two", nics.len());
-        return Err(source.error(0..0, "nic", what, Some("QP-1")));
     }
     // A port whose rate is not given keeps pace with every NIC.
     let fastest = nics.iter().map(|n: &NicSettings| n.wire_rate).max().unwrap_or_default();
@@ -197,6 +197,20 @@ pub fn settle(source: &Source, file: &File) -> Result<Settings, ScenarioError> {
     let records = check.parameters(&file.parameters)?;
     let switch = check.switch(&file.switch, &nics, &messages)?;
     Ok(Settings { seed: file.seed, limit, sizes, nics, messages, faults, switch, records })
+}
+
+/// NICs of a scenario: as many as the peer table has places (QP-1).
+const NICS: std::ops::RangeInclusive<usize> = 2..=64;
+
+fn joined(source: &Source, nics: &[Spanned<Nic>]) -> Result<(), ScenarioError> {
+    if NICS.contains(&nics.len()) {
+        return Ok(());
+    }
+    let at = nics.get(*NICS.end()).or(nics.last()).map_or(0..0, Spanned::span);
+    let (least, most) = (NICS.start(), NICS.end());
+    let what = format!("{} NICs: a scenario joins {least} to {most}", nics.len());
+    let error = source.error(at, "nic", what, Some("QP-1"));
+    Err(ScenarioError { key: "nic".into(), ..error })
 }
 
 /// Holds a scenario's values against the rules; what is wrong is told with its place.
@@ -647,7 +661,7 @@ impl Check<'_> {
             return Err(self.error(at, "RTTTimestampMode", what, "RTT-1"));
         }
         if nics.iter().any(|n| n.initial_psn != new.initial_psn) {
-            let what = "is another one at the other NIC: a QP's first PSN is the same at both ends";
+            let what = "is not that of the NICs before: a QP's first PSN is the same at both ends";
             return Err(self.error(at, "InitialPSN", what, "QP-4"));
         }
         Ok(())

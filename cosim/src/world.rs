@@ -22,6 +22,7 @@ use crate::run::FaultResult;
 use crate::scenario::CLK_PS;
 use crate::settings::{NicSettings, Settings};
 use crate::switch::Switch;
+use crate::switch::route::next_hop;
 use crate::wire::{Assembler, WireBeat};
 
 /// Clocks of a microsecond, at the end of which `tick` comes.
@@ -102,8 +103,7 @@ impl World {
 
     /// What the driver writes before anything else: identity, peers, the scenario's attributes.
     fn write_registers(&mut self, n: usize) {
-        let peer = &self.settings.nics[1 - n];
-        let mut writes = registers(&self.settings.nics[n], peer);
+        let mut writes = registers(&self.settings.nics[n], next_hop(&self.settings, n));
         for (d, peer) in self.settings.nics.iter().enumerate() {
             writes.push((index::PEER + d as u16, peer_value(ip(peer.address), true)));
         }
@@ -412,7 +412,7 @@ pub fn mac(s: &NicSettings) -> u64 {
 }
 
 /// The register writes of a NIC's settings.
-fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
+fn registers(s: &NicSettings, hop: u64) -> Vec<(u16, u64)> {
     let own = u64::from(ip(s.address));
     let flags = u64::from(s.groups)
         | u64::from(s.trimming) << 1
@@ -435,7 +435,7 @@ fn registers(s: &NicSettings, peer: &NicSettings) -> Vec<(u16, u64)> {
         (index::PCIE_RATE, s.pcie_rate),
         (index::OWN_IP, own),
         (index::OWN_MAC, mac(s)),
-        (index::HOP_MAC, mac(peer)),
+        (index::HOP_MAC, hop),
         (index::CQ_BASE, CQ_BASE),
         (index::CQ_LOG2, u64::from(CQ_LOG2)),
         (index::INIT_WINDOW, s.window),

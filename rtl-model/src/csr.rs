@@ -125,6 +125,8 @@ pub struct Outputs {
     pub cfg_penalty_low: u32,
     pub cfg_penalty_high: u32,
     pub cfg_ack_hold: bool,
+    pub cfg_prefetch: u32,
+    pub cfg_prefetch_on: bool,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -194,6 +196,9 @@ pub struct Regs {
     /// high, low.
     pub penalty: u64,
     pub ack_hold: bool,
+    /// on, bytes.
+    #[bits(33)]
+    pub prefetch: u64,
     /// What the build can hold.
     pub build: Build,
 }
@@ -262,6 +267,7 @@ impl Block for Regs {
             pfc: of(index::PFC) as u32,
             penalty: of(index::PENALTY),
             ack_hold: of(index::ACK_HOLD) != 0,
+            prefetch: of(index::PREFETCH),
             build: Build { psns: sizes.psns as u16, dests: sizes.dests as u16 },
         }
     }
@@ -330,6 +336,8 @@ impl Block for Regs {
         o.cfg_penalty_low = self.penalty as u32;
         o.cfg_penalty_high = (self.penalty >> 32) as u32;
         o.cfg_ack_hold = self.ack_hold;
+        o.cfg_prefetch = self.prefetch as u32;
+        o.cfg_prefetch_on = self.prefetch >> 32 != 0;
     }
 
     fn clock(&mut self, i: &Inputs, _o: &Outputs) {
@@ -395,6 +403,7 @@ impl Regs {
             index::PFC => self.pfc = value as u32,
             index::PENALTY => self.penalty = value,
             index::ACK_HOLD => self.ack_hold = value != 0,
+            index::PREFETCH => self.prefetch = value,
             index::LOSS => self.loss = value as u16,
             index::RX_HDR_BUF => self.rx_hdr_buf = value as u32,
             index::RX_DATA_BUF => self.rx_data_buf = value as u32,

@@ -229,6 +229,7 @@ pub mod index {
     pub const PFC: u16 = 168;
     pub const PENALTY: u16 = 169;
     pub const ACK_HOLD: u16 = 170;
+    pub const PREFETCH: u16 = 171;
     pub const LOSS: u16 = 232;
     pub const RX_HDR_BUF: u16 = 192;
     pub const RX_DATA_BUF: u16 = 193;
@@ -460,6 +461,10 @@ registers! {
         F::new("penalty_high", 32, 32, 2_700_000),
     ];
     "ack_hold" ACK_HOLD [F::new("ack_hold", 0, 1, 0)];
+    "prefetch" PREFETCH [
+        F::new("prefetch", 0, 32, 262_144),
+        F::new("prefetch_on", 32, 1, 0),
+    ];
     "rx_hdr_buf" RX_HDR_BUF [F::new("rx_hdr_buf", 0, 32, 16_000)];
     "rx_data_buf" RX_DATA_BUF [F::new("rx_data_buf", 0, 32, 256_000)];
     "far_hdr_buf" FAR_HDR_BUF [F::new("far_hdr_buf", 0, 32, 16_000)];

@@ -34,6 +34,7 @@ pub mod pcie_link;
 pub mod pcie_room;
 pub mod port_rx;
 pub mod port_tx;
+pub mod prefetch_pool;
 pub mod qp_drain;
 pub mod qp_table;
 pub mod ram_1r1w;

@@ -27,9 +27,9 @@ use crate::types::{Beat, Delivery, Frame, PageWrite, Parsed, Reply, Segment, Tlp
 use crate::{
     ack_ask, ack_build, ack_hold, ack_take, completion, csr, doorbell, egress_arbiter,
     ingress_pool, packet_build, packet_parse, path_probe, path_select, pause_hold, pause_send,
-    payload_fetch, payload_write, pcie_room, port_rx, port_tx, qp_drain, qp_table, replay_store,
-    retransmit, rtt_sample, rx_track, sack_bitmap, timer_wheel, tlp_engine, tlp_parse,
-    tx_scheduler, window,
+    payload_fetch, payload_write, pcie_room, port_rx, port_tx, prefetch_pool, qp_drain, qp_table,
+    replay_store, retransmit, rtt_sample, rx_track, sack_bitmap, timer_wheel, tlp_engine,
+    tlp_parse, tx_scheduler, window,
 };
 
 /// Input ports of the NIC.
@@ -528,6 +528,8 @@ impl Nic {
         out.extend(self.pcie_waits());
         let streams = [
             ("a segment waits for payload_fetch (tags)", &self.o.tx_scheduler.seg_valid),
+            ("a fetch waits for the prefetch buffer", &self.b.tx_scheduler.prefetch_armed),
+            ("a payload waits for the egress pool", &self.o.payload_fetch.commit_valid),
             ("a frame waits for the port", &self.o.dat_queue.out_valid),
             ("a frame waits for rx_track", &self.o.dat_fifo.out_valid),
             ("a payload waits for the PCIe link", &self.o.deliver_fifo.out_valid),

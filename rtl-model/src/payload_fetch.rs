@@ -19,6 +19,8 @@
 //! all others. There is no completion timeout: a read that is never answered keeps its tag, and the
 //! segments behind it wait for their turn.
 //! QP-6: so does, with reason 0, one whose QP has ended by its turn.
+//! BUF-5: with a prefetch buffer a segment first waits to be committed (`commit_*`), and is handed on
+//! in the clock after; one whose QP ends before that has failed too.
 //! SEG-5: `tags_free` counts a segment's reads as soon as it is taken; with fewer than 3 only a
 //! segment of 0 bytes is taken.
 //!
@@ -137,12 +139,16 @@ pub struct Inputs {
     pub head: Segment,
     /// From `packet_build`.
     pub hand_ready: bool,
+    /// From `tx_scheduler`: the segment is committed to the wire.
+    pub commit_ready: bool,
     /// From the memory `tagr`.
     pub tagr_rdata: Record,
     /// Whoever ends what cannot be sent.
     pub failed_ready: bool,
     /// From `qp_table`: QPs in error or being closed.
     pub dead: Wide<4>,
+    /// From `csr`: payloads wait in the prefetch buffer.
+    pub cfg_prefetch_on: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -176,6 +182,8 @@ pub struct Outputs {
     pub hand_valid: bool,
     /// The segment.
     pub hand: Segment,
+    /// To `tx_scheduler`: it waits to be committed to the wire; withdrawn if its QP ends.
+    pub commit_valid: bool,
     /// To the memory `tagr`.
     pub tagr_we: bool,
     /// Word to write.
@@ -298,6 +306,8 @@ pub struct Regs {
     pub hand_valid: bool,
     /// The same, but it has failed.
     pub failed_valid: bool,
+    /// The same, but it is not committed yet.
+    pub commit_valid: bool,
     /// That segment.
     pub hand: Segment,
     /// Why it has failed.
@@ -332,6 +342,11 @@ fn reads(seg: &Segment) -> u16 {
         0 => 0,
         len => ((seg.laddr % u64::from(PAGE)) as u16 + len).div_ceil(PAGE),
     }
+}
+
+/// The QP is in error or being closed.
+fn dead(i: &Inputs, qp: u8) -> bool {
+    i.dead.0[usize::from(qp / 64)] >> (qp % 64) & 1 == 1
 }
 
 impl Regs {
@@ -463,6 +478,18 @@ impl Regs {
         self.cur_left -= bytes;
     }
 
+    /// BUF-5: what waits is committed, or its QP has ended before.
+    fn commit(&mut self, i: &Inputs) {
+        if self.commit_valid && i.commit_ready {
+            self.commit_valid = false;
+            self.hand_valid = true;
+        } else if self.commit_valid && dead(i, self.hand.qp) {
+            self.commit_valid = false;
+            self.failed_valid = true;
+            self.failed_reason = 0;
+        }
+    }
+
     fn take(&mut self, seg: &Segment) {
         self.ord_valid = true;
         self.ord = *seg;
@@ -529,6 +556,7 @@ impl Block for Regs {
             why_2: slots,
             hand_valid: false,
             failed_valid: false,
+            commit_valid: false,
             hand: Segment::default(),
             failed_reason: 0,
             bad_valid: false,
@@ -548,6 +576,7 @@ impl Block for Regs {
         o.ord = self.ord;
         o.hand_valid = self.hand_valid;
         o.hand = self.hand;
+        o.commit_valid = self.commit_valid;
         o.tagr_we = false;
         o.tagr_waddr = 0;
         o.tagr_wdata = Record::default();
@@ -569,6 +598,7 @@ impl Block for Regs {
         let tags = self.tags_free >= MOST_READS || i.seg.len == 0;
         o.seg_ready = tags && next && (!self.ord_valid || i.ord_ready);
         let room = (!self.hand_valid || i.hand_ready) && (!self.failed_valid || i.failed_ready);
+        let room = room && !self.commit_valid;
         o.head_ready = room && i.head_valid && !self.waits(i.head.slot);
 
         o.tagr_we = renewed.is_some() || issues;
@@ -595,11 +625,12 @@ impl Block for Regs {
         self.bad_valid = false;
         self.hand_valid &= !i.hand_ready;
         self.failed_valid &= !i.failed_ready;
+        self.commit(i);
         if o.head_ready {
             let why = self.why(self.slot(i.head.slot));
-            let qp = i.head.qp;
-            let ends = why != 0 || i.dead.0[usize::from(qp / 64)] >> (qp % 64) & 1 == 1;
-            self.hand_valid = !ends;
+            let ends = why != 0 || dead(i, i.head.qp);
+            self.hand_valid = !ends && !i.cfg_prefetch_on;
+            self.commit_valid = !ends && i.cfg_prefetch_on;
             self.failed_valid = ends;
             self.hand = i.head;
             if ends {
@@ -652,9 +683,10 @@ impl Block for Regs {
         let streams = self.rd_valid && i.rd_ready
             || self.ord_valid && i.ord_ready
             || self.hand_valid && i.hand_ready
-            || self.failed_valid && i.failed_ready;
+            || self.failed_valid && i.failed_ready
+            || self.commit_valid && (i.commit_ready || dead(i, self.hand.qp));
         let arrives = i.seg_valid || i.cpl_valid || self.c_valid || self.cur_valid;
-        let hands = i.head_valid && !self.waits(i.head.slot);
+        let hands = i.head_valid && !self.commit_valid && !self.waits(i.head.slot);
         !events && !streams && !arrives && !hands
     }
 }

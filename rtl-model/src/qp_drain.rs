@@ -14,7 +14,8 @@
 //!
 //! A segment that came to nothing gives back its slot, its egress room and its bytes in flight, and
 //! `tx_scheduler` may go on with its group; if its read has failed (a reason) its QP ends. So in an
-//! error the bytes of payloads still to come leave flight as they arrive.
+//! error the bytes of payloads still to come leave flight as they arrive. BUF-5: with a prefetch
+//! buffer its room is there, as it was not committed; a close waits for the commits of others.
 //!
 //! Why: the first reason is kept, but a close comes before any. An error is told once, as `error`.
 //! Borders: a hand-off, a build or an issue in the clock in which their wait begins; a failed read
@@ -82,6 +83,8 @@ pub struct Inputs {
     /// From `csr`.
     #[bits(7)]
     pub cfg_nominal_overhead: u8,
+    /// From `csr`: payloads wait in the prefetch buffer (BUF-5).
+    pub cfg_prefetch_on: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -115,6 +118,8 @@ pub struct Outputs {
     pub flight_bytes: u16,
     /// To `egress_arbiter`: a reservation.
     pub unresv_valid: bool,
+    /// To `prefetch_pool` instead, where there is one (BUF-5).
+    pub unfetch_valid: bool,
     #[bits(14)]
     pub unresv_bytes: u16,
     /// For the log.
@@ -200,6 +205,8 @@ pub struct Regs {
     pub flight_bytes: u16,
     /// Event.
     pub unresv_valid: bool,
+    /// Event, instead.
+    pub unfetch_valid: bool,
     /// Its bytes on the wire.
     #[bits(14)]
     pub unresv_bytes: u16,
@@ -233,6 +240,7 @@ impl Block for Regs {
             flight_valid: false,
             flight_bytes: 0,
             unresv_valid: false,
+            unfetch_valid: false,
             unresv_bytes: 0,
             error_valid: false,
             error_qpn: Qpn::default(),
@@ -260,6 +268,7 @@ impl Block for Regs {
         o.flight_group = self.toss_group;
         o.flight_bytes = self.flight_bytes;
         o.unresv_valid = self.unresv_valid;
+        o.unfetch_valid = self.unfetch_valid;
         o.unresv_bytes = self.unresv_bytes;
         o.error_valid = self.error_valid;
         o.error_qpn = self.error_qpn;
@@ -272,6 +281,7 @@ impl Block for Regs {
         self.toss_valid &= !i.toss_ready;
         self.flight_valid &= !i.flight_ready;
         self.unresv_valid = false;
+        self.unfetch_valid = false;
         self.error_valid = false;
         self.go_on(i, fails);
         if fails {
@@ -291,7 +301,7 @@ impl Block for Regs {
     fn idle(&self, i: &Inputs) -> bool {
         let asked = i.failed_valid || i.fail_valid || i.spent_valid || i.drain_valid;
         let moves = i.seg_valid && i.seg_ready || i.hand_valid && i.hand_ready || i.built_valid;
-        let tells = self.unresv_valid || self.error_valid;
+        let tells = self.unresv_valid || self.unfetch_valid || self.error_valid;
         self.state == State::Idle && !asked && !moves && !tells && self.due.not_any()
     }
 }
@@ -403,7 +413,8 @@ impl Regs {
         self.toss_valid = true;
         self.flight_valid = true;
         self.flight_bytes = (i.failed.len + u16::from(i.cfg_nominal_overhead)) & 0x3fff;
-        self.unresv_valid = true;
+        self.unresv_valid = !i.cfg_prefetch_on;
+        self.unfetch_valid = i.cfg_prefetch_on;
         self.unresv_bytes = (i.failed.len + u16::from(i.cfg_wire_overhead)) & 0x3fff;
         if i.failed_reason != 0 {
             self.note(i.failed.qp, Why::Read);

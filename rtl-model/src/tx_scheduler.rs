@@ -1,10 +1,11 @@
 //! Transmit scheduler: turns of the ready groups, one segment each, through the three gates.
 //!
 //! Twin of `hdl/tx_scheduler.sv`. One thing at a time, in this order (section 16): an ack, a drop,
-//! a packet that waits, room for a probe, a copy that is new, a post, a starved group that rejoins, a turn. A turn
-//! takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in which the next one may
-//! begin; 2 more for each QP passed over for tags, more while `window` serves others. An ack takes
-//! 2 clocks and a post 3, each 3 more where its group may join the list.
+//! a packet that waits, room for a probe, a commit, a copy that is new, a post, a starved group that
+//! rejoins, a turn. A turn takes 7 clocks: `seg` is valid 7 clocks after it began, in the clock in
+//! which the next one may begin; 2 more for each QP passed over for tags, more while `window` serves
+//! others. An ack takes 2 clocks and a post 3, each 3 more where its group may join the list, and
+//! room for a probe 2, as a commit.
 //!
 //! SEG-1: segments and their PSNs. SEG-2: a QP's bit in `work` is set while it has data and its
 //! PSN window is open. SEG-3, SEG-4, SEG-5: a turn checks QP, slot, tags, then window and pool at
@@ -27,6 +28,13 @@
 //!
 //! CPL-2: a copy that `ack_ask` wants begins a pass and goes before every group, in a turn that asks
 //! `retransmit` for it and needs room in the pool alone; without, it stops the pass.
+//!
+//! BUF-5: with a prefetch buffer a fetch takes room there, and the stop of a pass for want of it ends
+//! as any other. A payload that waits takes egress room as it is committed, in the order of
+//! `payload_fetch`, pass or none; a turn that can begin goes between two commits, so that a packet
+//! that goes again is not kept from the room. A packet that the egress pool refuses holds commits
+//! until the next pass begins (`held`); fetches go on. Bytes are in flight from the fetch on
+//! (SEG-3), so a commit needs no window.
 //!
 //! Borders: message lengths 0, 1, MSS − 1, MSS, MSS + 1, 2^31 − 1; MSS 1 to 8,192; PSN 0xffffff to
 //! 0; `next − cum` = range + 1 shuts the PSN window, also at 1 and 1,024; `egress_free` = size
@@ -65,6 +73,8 @@ pub struct Inputs {
     /// From `csr`.
     #[bits(7)]
     pub cfg_nominal_overhead: u8,
+    /// From `csr`: payloads wait in the prefetch buffer (BUF-5).
+    pub cfg_prefetch_on: bool,
     /// From `doorbell`: a message.
     pub post_valid: bool,
     /// From `doorbell`.
@@ -134,6 +144,15 @@ pub struct Inputs {
     pub egress_free: u32,
     /// From `egress_arbiter`: a release has left 2 × occupancy ≤ pool.
     pub half_valid: bool,
+    /// From `prefetch_pool`: bytes left.
+    pub prefetch_free: u32,
+    /// From `prefetch_pool`: a release has left 2 × occupancy ≤ size.
+    pub prefetch_half: bool,
+    /// From `payload_fetch`: a payload waits to be committed; may be withdrawn.
+    pub commit_valid: bool,
+    /// Its bytes.
+    #[bits(14)]
+    pub commit_len: u16,
     /// From `path_probe`: room for a probe.
     pub room_valid: bool,
     /// Its bytes on the wire.
@@ -198,6 +217,12 @@ pub struct Outputs {
     /// To `egress_arbiter`.
     #[bits(14)]
     pub resv_bytes: u16,
+    /// To `prefetch_pool`: `resv_bytes` are taken there.
+    pub take_valid: bool,
+    /// To `prefetch_pool`: they are given back.
+    pub give_valid: bool,
+    /// To `payload_fetch`: the payload is committed in this clock.
+    pub commit_ready: bool,
     /// To `path_probe`.
     pub room_ready: bool,
     /// To `path_probe`: the answer.
@@ -295,6 +320,8 @@ pub enum State {
     JoinWindow = 12,
     /// Reserves for a probe, if there is room.
     Room = 13,
+    /// The same for a payload.
+    Commit = 14,
 }
 
 /// Registers: the fields of `regs_t` in the RTL, in the same order.
@@ -308,6 +335,12 @@ pub struct Regs {
     pub stopped: bool,
     /// Waits for the first half event since a stop.
     pub armed: bool,
+    /// The same of the prefetch buffer.
+    pub prefetch_armed: bool,
+    /// No commit until a pass begins.
+    pub held: bool,
+    /// The last one was a commit.
+    pub yields: bool,
     /// Half events on their way to a pass.
     #[bits(15)]
     pub bells: u16,
@@ -364,6 +397,10 @@ pub struct Regs {
     /// Bytes of the last packet on the wire.
     #[bits(14)]
     pub resv_bytes: u16,
+    /// They are taken in the prefetch buffer.
+    pub take_valid: bool,
+    /// They are given back there.
+    pub give_valid: bool,
     /// `room_rsp_ok` is an answer.
     pub room_rsp_valid: bool,
     /// A probe's room is reserved.
@@ -403,6 +440,9 @@ impl Block for Regs {
             passing: false,
             stopped: false,
             armed: false,
+            prefetch_armed: false,
+            held: false,
+            yields: false,
             bells: 0,
             head: 0,
             tail: 0,
@@ -429,6 +469,8 @@ impl Block for Regs {
             try_commit: false,
             resv_valid: false,
             resv_bytes: 0,
+            take_valid: false,
+            give_valid: false,
             room_rsp_valid: false,
             room_rsp_ok: false,
             seg_valid: false,
@@ -459,6 +501,8 @@ impl Block for Regs {
             try_commit: self.try_commit,
             resv_valid: self.resv_valid,
             resv_bytes: self.resv_bytes,
+            take_valid: self.take_valid,
+            give_valid: self.give_valid,
             room_ready: self.state == State::Room,
             room_rsp_valid: self.room_rsp_valid,
             room_rsp_ok: self.room_rsp_ok,
@@ -491,6 +535,7 @@ impl Block for Regs {
                 o.smsg_raddr = u32::from(i.qctx_rdata.head);
             }
             State::Judge | State::JoinWindow | State::Room => {}
+            State::Commit => o.commit_ready = i.commit_valid && fits(i, i.commit_len),
             State::Ask => {
                 if i.offer_valid && !i.offer_hit && !self.copying {
                     self.mark(i, o, self.head, self.qp, false);
@@ -557,8 +602,10 @@ impl Block for Regs {
     fn clock(&mut self, i: &Inputs, o: &Outputs) {
         let news = self.news(i);
         let mut begins = i.ring || self.bells >> (HALF_BELL_CLOCKS - 1) == 1;
-        self.bells = (self.bells << 1 | u16::from(i.half_valid && self.armed)) & 0x7fff;
+        let half = i.half_valid && self.armed || i.prefetch_half && self.prefetch_armed;
+        self.bells = (self.bells << 1 | u16::from(half)) & 0x7fff;
         self.armed &= !i.half_valid;
+        self.prefetch_armed &= !i.prefetch_half;
         self.try_valid &= !i.try_ready;
         self.seg_valid &= !i.seg_ready;
         self.sent_valid &= !i.sent_ready;
@@ -566,6 +613,8 @@ impl Block for Regs {
         self.end_valid = false;
         self.copy_done = false;
         self.resv_valid = false;
+        self.take_valid = false;
+        self.give_valid = false;
         self.room_rsp_valid = false;
         self.stall_slots = false;
         self.stall_tags = false;
@@ -587,6 +636,7 @@ impl Block for Regs {
             }
             State::PostCtx => self.state = State::PostLink,
             State::Room => self.reserve(i),
+            State::Commit => self.commit(i, o.commit_ready),
             State::PostLink => {
                 let at = self.index(i.post_group);
                 self.known.set(at, true);
@@ -612,6 +662,7 @@ impl Block for Regs {
         if begins {
             self.passing = true;
             self.stopped = false;
+            self.held = false;
         }
     }
 
@@ -623,7 +674,8 @@ impl Block for Regs {
             && !i.drop_valid
             && !i.post_valid
             && self.bells == 0
-            && !(self.armed && i.half_valid)
+            && !(self.armed && i.half_valid || self.prefetch_armed && i.prefetch_half)
+            && !(self.take_valid || self.give_valid || i.commit_valid && !self.held)
             && !(self.seg_valid && i.seg_ready)
             && !(self.sent_valid && i.sent_ready)
             && !(self.resv_valid || self.stall_slots || self.stall_tags)
@@ -721,6 +773,8 @@ impl Regs {
             self.state = State::WaitCtx;
         } else if i.room_valid {
             self.state = State::Room;
+        } else if self.commits(i) {
+            self.state = State::Commit;
         } else if news {
             self.copies = true;
             return true;
@@ -733,13 +787,35 @@ impl Regs {
         } else if self.passing && self.copies {
             self.copying = true;
             self.ask_valid = true;
+            self.yields = false;
             self.state = State::Ask;
         } else if self.count == 0 {
             self.passing = false;
         } else if self.passing && !self.seg_valid && !self.sent_valid {
+            self.yields = false;
             self.state = State::Pick;
         }
         false
+    }
+
+    /// BUF-5: a commit can begin; between two of them a turn goes that can begin as well.
+    fn commits(&self, i: &Inputs) -> bool {
+        let turns = self.copies || self.count > 0 && !self.seg_valid && !self.sent_valid;
+        i.commit_valid && !self.held && !(self.yields && self.passing && turns)
+    }
+
+    /// BUF-5: a payload is committed to the wire, or the egress pool has no room.
+    fn commit(&mut self, i: &Inputs, commits: bool) {
+        self.state = State::Idle;
+        if commits {
+            self.yields = true;
+            self.resv_valid = true;
+            self.give_valid = true;
+            self.resv_bytes = i.commit_len + u16::from(i.cfg_wire_overhead);
+        } else if i.commit_valid {
+            self.held = true;
+            self.armed = true;
+        }
     }
 
     /// PTH-2: room for a probe; `egress_free` shows what was reserved before.
@@ -835,11 +911,12 @@ impl Regs {
         }
     }
 
-    /// The pool has stopped the pass.
+    /// The egress pool has stopped the pass.
     fn stop(&mut self) {
         self.passing = false;
         self.stopped = true;
         self.armed = true;
+        self.held = true;
     }
 
     /// SCH-4: after its turn a group with work left goes to the head if a packet waits, else to the
@@ -869,7 +946,7 @@ impl Regs {
             self.try_valid = true;
             self.try_group = self.head;
             self.try_bytes = len + u16::from(i.cfg_nominal_overhead);
-            self.try_commit = fits(i, len);
+            self.try_commit = fetchable(i, len);
             self.state = State::TurnWindow;
         }
     }
@@ -880,12 +957,15 @@ impl Regs {
         } else if self.try_commit {
             self.issue(i);
             self.go_back(&o.work_wdata);
-        } else if fits(i, Piece::of(i).len) {
+        } else if fetchable(i, Piece::of(i).len) {
             self.try_valid = true;
             self.try_commit = true;
             return;
         } else {
-            self.stop();
+            self.passing = false;
+            self.stopped = true;
+            self.armed |= !i.cfg_prefetch_on;
+            self.prefetch_armed |= i.cfg_prefetch_on;
         }
         self.state = State::Idle;
     }
@@ -893,7 +973,8 @@ impl Regs {
     fn issue(&mut self, i: &Inputs) {
         let (ctx, msg) = (&i.qctx_rdata, &i.smsg_rdata);
         let Piece { len, last } = Piece::of(i);
-        self.resv_valid = true;
+        self.resv_valid = !i.cfg_prefetch_on;
+        self.take_valid = i.cfg_prefetch_on;
         self.resv_bytes = len + u16::from(i.cfg_wire_overhead);
         self.seg_valid = true;
         self.seg = Segment {
@@ -969,6 +1050,12 @@ impl Regs {
 /// SEG-4: the egress pool has room for a packet with this payload.
 fn fits(i: &Inputs, len: u16) -> bool {
     i.egress_free >= u32::from(len) + u32::from(i.cfg_wire_overhead)
+}
+
+/// SEG-4, BUF-5: there is room for one that is to be fetched.
+fn fetchable(i: &Inputs, len: u16) -> bool {
+    let free = if i.cfg_prefetch_on { i.prefetch_free } else { i.egress_free };
+    free >= u32::from(len) + u32::from(i.cfg_wire_overhead)
 }
 
 /// SEG-1: the next segment of the QP whose context and message have been read.

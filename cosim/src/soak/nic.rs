@@ -155,7 +155,7 @@ pub struct Report {
     pub default_clocks: u64,
     /// Messages that arrived whole.
     pub intact: u64,
-    /// How often each thing happened, both NICs and all runs together.
+    /// How often each thing happened, all NICs and all runs together.
     pub happened: BTreeMap<String, u64>,
     /// The runs.
     pub runs: Vec<SeedResult>,
@@ -206,6 +206,7 @@ fn listed(lossy: bool) -> BTreeMap<String, u64> {
     let links = PCIE.map(str::to_owned);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
     let failed = (2..=7).map(|n| format!("failed read {n}"));
+    let joined = [2, 3, 4].map(|n| format!("run of {n} NICs"));
     let rest =
         ["QP error Read", "replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
     drops
@@ -213,6 +214,7 @@ fn listed(lossy: bool) -> BTreeMap<String, u64> {
         .chain(deeds)
         .chain(losses.chain(follows).filter(|_| lossy))
         .chain(rest.map(str::to_owned))
+        .chain(joined)
         .chain(links)
         .chain(bad)
         .chain(failed)
@@ -240,6 +242,7 @@ fn one(
         add(happened, counts);
     }
     *happened.entry("PSN wrap".into()).or_default() += watch.psn_wraps;
+    *happened.entry(format!("run of {} NICs", settings.nics.len())).or_default() += 1;
     for (name, n) in watch.books.iter().flat_map(|book| &book.seen) {
         *happened.entry((*name).into()).or_default() += n;
     }

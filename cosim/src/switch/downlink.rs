@@ -32,13 +32,15 @@ pub struct DownlinkSettings {
     pub buffer: Option<u64>,
     /// Bytes that wait from which on data is marked.
     pub mark: Option<u64>,
-    /// Pause frames of the NIC pause this port; else they pass to the peer.
+    /// Pause frames of the NIC pause this port; else they pass to the other NICs.
     pub pausable: bool,
 }
 
 /// A whole frame on its way through the switch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stored {
+    /// Index of the NIC that sent it; of its receiver where none has.
+    pub from: usize,
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// From when on it may be sent.
@@ -78,8 +80,8 @@ pub struct Downlink {
     serial: u64,
     /// A frame is passing straight.
     straight: bool,
-    /// So did the last one.
-    level: bool,
+    /// So did the last one, of this NIC: another one of it is behind it on its own link.
+    level: Option<usize>,
     /// Exact end of the last frame, in units.
     free: u128,
     /// Until when each class is paused.
@@ -101,7 +103,7 @@ impl Downlink {
             behind: Vec::new(),
             serial: 0,
             straight: false,
-            level: false,
+            level: None,
             free: 0,
             paused: [0; 8],
             pauses: VecDeque::new(),
@@ -135,13 +137,13 @@ impl Downlink {
         self.wire.take(clock)
     }
 
-    /// Whether a frame at `rate` whose first beat comes in `clock` may pass straight: nothing is
-    /// before it on the downlink or the wire.
-    pub fn is_free(&self, clock: u64, rate: u64, delay: u64) -> bool {
+    /// Whether a frame of `from` at `rate` whose first beat comes in `clock` may pass straight:
+    /// nothing is before it on the downlink or the wire.
+    pub fn is_free(&self, clock: u64, rate: u64, delay: u64, from: usize) -> bool {
         let ended = self.free <= u128::from(clock.saturating_sub(LEAD)) * self.rate();
         let open = !self.straight && !self.queued() && self.paused.iter().all(|p| *p <= clock);
         let later = self.wire.last() < clock + delay;
-        open && later && rate <= self.settings.rate && (self.level || ended)
+        open && later && rate <= self.settings.rate && (self.level == Some(from) || ended)
     }
 
     fn rate(&self) -> u128 {
@@ -154,12 +156,12 @@ impl Downlink {
         (u128::from(at.clock) * self.rate()).saturating_sub(back)
     }
 
-    /// One beat of a frame that passes straight, with the moment of its end.
-    pub fn pass(&mut self, beat: WireBeat, end: &Moment, delay: u64) {
+    /// One beat of a frame of `from` that passes straight, with the moment of its end.
+    pub fn pass(&mut self, beat: WireBeat, end: &Moment, delay: u64, from: usize) {
         self.straight = !beat.eop;
         self.wire.put(end.clock + delay, beat);
         if beat.eop {
-            self.level = true;
+            self.level = Some(from);
             self.free = self.units(end);
             self.passed();
         }
@@ -186,17 +188,20 @@ impl Downlink {
     }
 
     /// A pause frame of the switch.
-    pub fn pause(&mut self, bytes: Vec<u8>, clock: u64) {
-        let (delay, rate) = (self.settings.delay, self.settings.rate);
-        let ready = Moment { clock, back: 0, rate };
-        self.urgent.push_back(Stored { bytes, ready, delay });
+    pub fn pause(&mut self, clock: u64, to: usize, bytes: Vec<u8>) {
+        let stored = self.own(clock, to, bytes);
+        self.urgent.push_back(stored);
     }
 
     /// A frame that no NIC has sent.
-    pub fn inject(&mut self, clock: u64, bytes: Vec<u8>) {
+    pub fn inject(&mut self, clock: u64, to: usize, bytes: Vec<u8>) {
+        let stored = self.own(clock, to, bytes);
+        self.admit(stored);
+    }
+
+    fn own(&self, clock: u64, to: usize, bytes: Vec<u8>) -> Stored {
         let (delay, rate) = (self.settings.delay, self.settings.rate);
-        let ready = Moment { clock, back: 0, rate };
-        self.admit(Stored { bytes, ready, delay });
+        Stored { from: to, bytes, ready: Moment { clock, back: 0, rate }, delay }
     }
 
     /// A pause frame of the NIC, which arrives here at `clock`.
@@ -236,7 +241,7 @@ impl Downlink {
 
     /// Frames whose time has come go into their queues, and the next one onto the wire. Gives what
     /// the queues did to them.
-    pub fn step(&mut self, clock: u64, mut told: impl FnMut(&[u8], Queued)) {
+    pub fn step(&mut self, clock: u64, mut told: impl FnMut(usize, &[u8], Queued)) {
         while let Some((at, classes, times)) = self.pauses.front().copied().filter(|p| p.0 <= clock)
         {
             self.pauses.pop_front();
@@ -262,7 +267,7 @@ impl Downlink {
         }
     }
 
-    fn release(&mut self, clock: u64, told: &mut impl FnMut(&[u8], Queued)) {
+    fn release(&mut self, clock: u64, told: &mut impl FnMut(usize, &[u8], Queued)) {
         while let Some(entry) = self.later.first_entry().filter(|e| e.key().0 <= clock) {
             let stored = entry.remove();
             self.take_in(stored, told);
@@ -274,10 +279,10 @@ impl Downlink {
         }
     }
 
-    fn take_in(&mut self, stored: Stored, told: &mut impl FnMut(&[u8], Queued)) {
-        let bytes = stored.bytes.clone();
+    fn take_in(&mut self, stored: Stored, told: &mut impl FnMut(usize, &[u8], Queued)) {
+        let (from, bytes) = (stored.from, stored.bytes.clone());
         let done = self.admit(stored);
-        told(&bytes, done);
+        told(from, &bytes, done);
     }
 
     /// The frame whose turn it is.
@@ -306,7 +311,7 @@ impl Downlink {
         let begun = self.free.max(u128::from(resumed) * self.rate());
         let end = (begun + cost).max(self.units(&stored.ready));
         self.free = end;
-        self.level = false;
+        self.level = None;
         self.lay_out(clock, end.div_ceil(self.rate()) as u64 + stored.delay, &stored.bytes);
         self.passed();
     }

@@ -1,12 +1,18 @@
 //! The switch between the NICs: what it does to frames by rule, and its ports.
 //!
 //! It is part of the environment: a function of the golden NICs' outputs, the scenario and the
-//! seed. A rule judges a frame by its first beat, so that a frame that nothing is done to passes
-//! without being stored. Rules act in the order of the scenario, each on what the ones before have
-//! left; what a queue does comes after them.
+//! seed. A frame goes to the NIC that has its destination IPv4 address, as its sender wrote it; one
+//! for nobody is dropped and counted. A rule judges a frame by its first beat, so that a frame that
+//! nothing is done to passes without being stored. Rules act in the order of the scenario, each on
+//! what the ones before have left; what a queue does comes after them.
+//!
+//! Within a clock, frames come to a port in this order: those of the NICs, the first NIC of the
+//! scenario first; pauses of the switch; those that were held back, by the clock in which they go
+//! on, then in the order in which they were.
 
 pub mod downlink;
 pub mod frame;
+pub mod route;
 pub mod rule;
 pub mod settings;
 
@@ -18,6 +24,7 @@ use crate::settings::Settings;
 use crate::wire::{Assembler, WireBeat};
 use downlink::{Downlink, Queued, Stored};
 use frame::{Kind, Seen};
+use route::{Rewrite, Routes};
 use rule::{Action, Deed, Rule};
 use settings::PauseSettings;
 
@@ -26,7 +33,7 @@ use settings::PauseSettings;
 pub struct Act {
     /// Index of the NIC that sent the frame; the receiver where the switch made it.
     pub from: usize,
-    /// Index of the NIC that it goes to.
+    /// Index of the NIC that it goes to; the sender where it goes to none.
     pub to: usize,
     /// The rule that said so; none for a queue.
     pub rule: Option<usize>,
@@ -44,6 +51,8 @@ pub struct Act {
 pub enum What {
     /// The frame is gone.
     Drop,
+    /// It is gone, for no NIC has its address.
+    NoAddress,
     /// One of its bits is turned.
     Corrupt,
     /// Copies follow it.
@@ -69,6 +78,7 @@ impl What {
     pub fn name(self) -> &'static str {
         match self {
             Self::Drop => "drop",
+            Self::NoAddress => "drop-no-address",
             Self::Corrupt => "corrupt",
             Self::Duplicate => "duplicate",
             Self::Reorder => "reorder",
@@ -90,12 +100,20 @@ struct Uplink {
     /// Clocks from a frame's end to its arrival.
     delay: u64,
     /// Where its frame goes.
-    to: usize,
+    ways: Vec<Way>,
     /// It passes straight.
     straight: bool,
+    /// What the hop changes in it.
+    rewrite: Option<Rewrite>,
+    tap: Assembler,
+}
+
+/// One port that a frame goes to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Way {
+    to: usize,
     /// What is done to it.
     deeds: Vec<Deed>,
-    tap: Assembler,
 }
 
 /// Pause frames that the switch sends.
@@ -108,6 +126,7 @@ struct Pauses {
 /// The switch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Switch {
+    routes: Routes,
     uplinks: Vec<Uplink>,
     downlinks: Vec<Downlink>,
     rules: Vec<Rule>,
@@ -122,18 +141,19 @@ pub struct Switch {
 impl Switch {
     /// Nothing on its way.
     pub fn new(settings: &Settings, boot: u64) -> Self {
-        let uplink = |(n, s): (usize, &crate::settings::NicSettings)| Uplink {
+        let uplink = |s: &crate::settings::NicSettings| Uplink {
             rate: s.wire_rate,
             delay: s.delay,
-            to: 1 - n,
+            ways: Vec::new(),
             straight: false,
-            deeds: Vec::new(),
+            rewrite: None,
             tap: Assembler::default(),
         };
         let rules = settings.switch.rules.iter().enumerate();
         let pause = |p: &PauseSettings| Pauses { settings: p.clone(), sent: 0 };
         Self {
-            uplinks: settings.nics.iter().enumerate().map(uplink).collect(),
+            routes: Routes::new(settings),
+            uplinks: settings.nics.iter().map(uplink).collect(),
             downlinks: settings.nics.iter().map(|s| Downlink::new(s.downlink)).collect(),
             rules: rules.map(|(n, r)| Rule::new(r, settings.seed, n)).collect(),
             pauses: settings.switch.pauses.iter().map(pause).collect(),
@@ -180,47 +200,64 @@ impl Switch {
     }
 
     /// A beat of a frame that a NIC sends; `back` counts on its last one.
-    pub fn put(&mut self, clock: u64, from: usize, beat: WireBeat, back: u32) {
+    pub fn put(&mut self, clock: u64, from: usize, mut beat: WireBeat, back: u32) {
         if beat.sop {
             self.begin(clock, from, &beat);
         }
         let up = &mut self.uplinks[from];
+        if let Some(rewrite) = &mut up.rewrite {
+            beat = rewrite.beat(beat);
+        }
         let end = Moment { clock, back: u64::from(back), rate: up.rate };
         if up.straight {
-            self.downlinks[up.to].pass(beat, &end, up.delay);
+            self.downlinks[up.ways[0].to].pass(beat, &end, up.delay, from);
         } else if let Some(bytes) = up.tap.beat(&beat) {
-            let stored = Stored { bytes, ready: end, delay: up.delay };
-            let deeds = std::mem::take(&mut up.deeds);
-            self.forward(from, stored, &deeds);
-            self.uplinks[from].deeds = deeds;
+            let stored = Stored { from, bytes, ready: end, delay: up.delay };
+            let ways = std::mem::take(&mut up.ways);
+            if ways.is_empty() {
+                self.note(from, from, What::NoAddress, &stored.bytes);
+            }
+            for way in &ways {
+                self.forward(way, stored.clone());
+            }
+            self.uplinks[from].ways = ways;
         }
     }
 
-    /// A frame begins: what the rules say of it, and whether it has to be stored.
+    /// A frame begins: where it goes, what the rules say of it, and whether it has to be stored.
     fn begin(&mut self, clock: u64, from: usize, beat: &WireBeat) {
+        let mut bytes = [0; 128];
+        beat.data.to_bytes(&mut bytes);
+        let bytes = &bytes[..usize::from(beat.bytes)];
+        let ours = self.pausable[from] && Kind::of(bytes) == Kind::Pause;
+        // A pause that the port takes goes on to nobody: the first other NIC stands for it.
+        let ports = self.routes.of(from, bytes).take(if ours { 1 } else { usize::MAX });
         let up = &mut self.uplinks[from];
-        up.deeds.clear();
-        let mut ours = false;
-        if !self.rules.is_empty() || self.pausable[from] {
-            let mut bytes = [0; 128];
-            beat.data.to_bytes(&mut bytes);
-            let seen = Seen::of(&bytes[..usize::from(beat.bytes)]);
-            ours = self.pausable[from] && seen.kind == Kind::Pause;
+        up.ways.clear();
+        up.ways.extend(ports.map(|to| Way { to, deeds: Vec::new() }));
+        if !self.rules.is_empty() {
+            let seen = Seen::of(bytes);
             let since = clock.saturating_sub(self.boot);
-            for (n, rule) in self.rules.iter_mut().enumerate() {
-                up.deeds.extend(rule.judge(n, since, (from, up.to), &seen));
+            for way in &mut up.ways {
+                let ends = (from, way.to);
+                let rules = self.rules.iter_mut().enumerate();
+                way.deeds.extend(rules.filter_map(|(n, r)| r.judge(n, since, ends, &seen)));
             }
         }
-        let free = self.downlinks[up.to].is_free(clock, up.rate, up.delay);
-        up.straight = free && !ours && up.deeds.is_empty();
+        (up.straight, up.rewrite) = (false, None);
+        if let [way] = up.ways.as_slice() {
+            up.rewrite = self.routes.rewrite(way.to, bytes);
+            let free = self.downlinks[way.to].is_free(clock, up.rate, up.delay, from);
+            up.straight = free && !ours && way.deeds.is_empty();
+        }
     }
 
     /// A whole frame: deeds in order, then its way on.
-    fn forward(&mut self, from: usize, mut stored: Stored, deeds: &[Deed]) {
-        let to = self.uplinks[from].to;
+    fn forward(&mut self, way: &Way, mut stored: Stored) {
+        let (from, to) = (stored.from, way.to);
         let seen = Seen::of(&stored.bytes);
         let (mut late, mut behind, mut copies) = (0, None, Vec::new());
-        for deed in deeds {
+        for deed in &way.deeds {
             let bytes = stored.bytes.len() as u32;
             let what = carry_out(deed, &mut stored.bytes);
             self.acts.push(Act { from, to, rule: Some(deed.rule), what, seen, bytes });
@@ -239,29 +276,22 @@ impl Switch {
             return;
         }
         let again = (!copies.is_empty()).then(|| stored.clone());
-        self.place(from, to, stored, late, behind);
+        self.place(to, stored, late, behind);
         for (copies, by) in copies {
             for copy in (0..copies).filter_map(|_| again.clone()) {
-                self.place(from, to, copy, late + by, None);
+                self.place(to, copy, late + by, None);
             }
         }
     }
 
     /// Into a queue, at once or later.
-    fn place(
-        &mut self,
-        from: usize,
-        to: usize,
-        stored: Stored,
-        late: u64,
-        behind: Option<(u64, u64)>,
-    ) {
+    fn place(&mut self, to: usize, stored: Stored, late: u64, behind: Option<(u64, u64)>) {
         if let Some((frames, wait)) = behind {
             self.downlinks[to].reorder(stored, frames, wait + late);
         } else if late > 0 {
             self.downlinks[to].delay(stored, late);
         } else {
-            let bytes = stored.bytes.clone();
+            let (from, bytes) = (stored.from, stored.bytes.clone());
             let done = self.downlinks[to].admit(stored);
             self.queued(from, to, &bytes, done);
         }
@@ -283,7 +313,7 @@ impl Switch {
 
     /// A frame that no NIC has sent.
     pub fn inject(&mut self, clock: u64, to: usize, bytes: Vec<u8>) {
-        self.downlinks[to].inject(clock, bytes);
+        self.downlinks[to].inject(clock, to, bytes);
     }
 
     /// What is due in `clock`, after all NICs' beats.
@@ -294,18 +324,17 @@ impl Switch {
                 let s = &self.pauses[n].settings;
                 let (to, bytes) = (s.to, frame::pause(s.classes, &s.quanta));
                 self.note(to, to, What::Pause, &bytes);
-                self.downlinks[to].pause(bytes, clock);
+                self.downlinks[to].pause(clock, to, bytes);
             }
         }
         for to in 0..self.downlinks.len() {
-            let from = self.uplinks.iter().position(|u| u.to == to).unwrap_or(to);
             let mut told = Vec::new();
-            self.downlinks[to].step(clock, |bytes, done| {
+            self.downlinks[to].step(clock, |from, bytes, done| {
                 if done != Queued::Waits {
-                    told.push((bytes.to_vec(), done));
+                    told.push((from, bytes.to_vec(), done));
                 }
             });
-            for (bytes, done) in told {
+            for (from, bytes, done) in told {
                 self.queued(from, to, &bytes, done);
             }
         }

@@ -11,7 +11,7 @@ use cosim::settings::Settings;
 use cosim::wire::{Assembler, WireBeat};
 use cosim::world::World;
 
-use crate::common::{PAIR, agrees, lockstep, message, scenario, settings};
+use crate::common::{PAIR, agrees, lockstep, message, nics, scenario, settings};
 
 fn nicstep(scenario: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nicstep"));
@@ -452,10 +452,13 @@ fn files_and_nics_that_are_not_there_are_named() {
     assert!(err.starts_with("nicstep: no/such.toml: ") && err.contains("cannot be read"), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
 
-    let lonely = "limit = \"50us\"\n[[nic]]\nname = \"a\"\naddress = \"10.0.0.1\"\n";
-    let (code, err) = told(lonely);
-    assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains("1 NICs: a scenario joins two"), "{err}");
+    // The first of the NICs that are too many is named, each of which has three lines.
+    for (count, line) in [(0, 1), (1, 2), (65, 2 + 3 * 64)] {
+        let (code, err) = told(&format!("limit = \"50us\"{}", nics(count)));
+        assert_eq!(code, Some(2), "{err}");
+        let wanted = format!("bad.toml:{line}: nic: {count} NICs: a scenario joins 2 to 64 (QP-1)");
+        assert_eq!(err.trim(), format!("nicstep: {wanted}"));
+    }
 
     let stranger = scenario("limit = \"50us\"", &message("1B", "").replace("\"b\"", "\"c\""));
     let (code, err) = told(&stranger);

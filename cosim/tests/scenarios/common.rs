@@ -23,6 +23,12 @@ name = "b"
 address = "10.0.0.2"
 "#;
 
+/// So many NICs, `n0`, `n1` and so on, with nothing special about them.
+pub fn nics(count: usize) -> String {
+    let nic = |n| format!("\n[[nic]]\nname = \"n{n}\"\naddress = \"10.0.0.{}\"", n + 1);
+    (0..count).map(nic).collect()
+}
+
 /// One message of `bytes` from `a` to `b`, with more keys.
 pub fn message(bytes: &str, more: &str) -> String {
     format!("[[message]]\nfrom = \"a\"\nto = \"b\"\nbytes = \"{bytes}\"\n{more}\n")

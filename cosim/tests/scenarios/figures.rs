@@ -509,7 +509,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("uet.pcie_needed_rx_plus_rreq", "both directions at full rate"),
     ("uet.bdp", "profile uet"),
     ("uet.max_window", "profile uet"),
-    ("uet.prefetch_", "BUF-5, profile uet"),
     ("icrc_", "ICRCEnable"),
     ("pfc_", "PFC"),
     ("tlp_", "cosim's tlp.rs and the bench of tlp_engine hold these bytes"),

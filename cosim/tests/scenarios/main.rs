@@ -1,4 +1,4 @@
-//! Whole scenarios: two NICs, their hosts and the wire, model and RTL.
+//! Whole scenarios: NICs, their hosts and the wires, model and RTL.
 
 mod bad_input;
 mod buffer_cases;
@@ -11,10 +11,12 @@ mod frames;
 mod groups;
 mod keys;
 mod large;
+mod many;
 mod path;
 mod pauses;
 mod pcie;
 mod pcie_cases;
+mod prefetch;
 mod probes;
 mod rc;
 mod readme;

@@ -42,6 +42,7 @@ macro_rules! blocks {
             8 tx_scheduler "u_tx_scheduler" (tx_scheduler::Regs) (tx_scheduler::Inputs) (tx_scheduler::Outputs) (tx_scheduler::Regs::reset) (always);
             9 replay_store "u_replay_store" (replay_store::Regs) (replay_store::Inputs) (replay_store::Outputs) (replay_store::Regs::reset) (always);
             10 payload_fetch "u_payload_fetch" (payload_fetch::Regs) (payload_fetch::Inputs) (payload_fetch::Outputs) (payload_fetch::Regs::reset) (always);
+            47 prefetch_pool "u_prefetch_pool" (prefetch_pool::Regs) (prefetch_pool::Inputs) (prefetch_pool::Outputs) (prefetch_pool::Regs::reset) (never);
             11 order_fifo "u_order_fifo" (RamFifo<Segment>) (ram_fifo::Inputs<Segment>) (ram_fifo::Outputs<Segment>) (|sizes: &Sizes| RamFifo::new(sizes.slots)) (fifo);
             12 tlp_engine "u_tlp_engine" (tlp_engine::Regs) (tlp_engine::Inputs) (tlp_engine::Outputs) (tlp_engine::Regs::reset) (always);
             13 pcie_link "u_pcie_link" (pcie_link::Regs) (pcie_link::Inputs) (pcie_link::Outputs) (pcie_link::Regs::reset) (always);

@@ -205,6 +205,9 @@ pub(super) mod from {
         if valid(&mut i.egress_arbiter.unresv_valid, o.unresv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.unresv_bytes = o.unresv_bytes;
         }
+        if valid(&mut i.prefetch_pool.drop_valid, o.unfetch_valid, wake, at::prefetch_pool) {
+            i.prefetch_pool.drop_bytes = o.unresv_bytes;
+        }
         level(&mut i.payload_fetch.failed_ready, o.failed_ready, wake, at::payload_fetch);
         level(&mut i.retransmit.fail_ready, o.fail_ready, wake, at::retransmit);
     }
@@ -296,6 +299,11 @@ pub(super) mod from {
         }
         if valid(&mut i.egress_arbiter.resv_valid, o.resv_valid, wake, at::egress_arbiter) {
             i.egress_arbiter.resv_bytes = o.resv_bytes;
+        }
+        valid(&mut i.prefetch_pool.take_valid, o.take_valid, wake, at::prefetch_pool);
+        valid(&mut i.prefetch_pool.commit_valid, o.give_valid, wake, at::prefetch_pool);
+        if o.take_valid || o.give_valid {
+            i.prefetch_pool.bytes = o.resv_bytes;
         }
         if valid(&mut i.path_probe.room_rsp_valid, o.room_rsp_valid, wake, at::path_probe) {
             i.path_probe.room_rsp_ok = o.room_rsp_ok;
@@ -440,6 +448,9 @@ pub(super) mod from {
     pub fn payload_fetch(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.payload_fetch, &mut nic.wake);
         level(&mut i.tx_scheduler.tags_free, o.tags_free, wake, at::tx_scheduler);
+        if valid(&mut i.tx_scheduler.commit_valid, o.commit_valid, wake, at::tx_scheduler) {
+            i.tx_scheduler.commit_len = o.hand.len;
+        }
         if valid(&mut i.order_fifo.in_valid, o.ord_valid, wake, at::order_fifo) {
             i.order_fifo.in_data = o.ord;
         }
@@ -458,6 +469,12 @@ pub(super) mod from {
             i.qp_drain.failed = o.failed;
             i.qp_drain.failed_reason = o.failed_reason;
         }
+    }
+
+    pub fn prefetch_pool(nic: &mut Nic) {
+        let (i, o, wake) = (&mut nic.i, &nic.o.prefetch_pool, &mut nic.wake);
+        level(&mut i.tx_scheduler.prefetch_free, o.free, wake, at::tx_scheduler);
+        level(&mut i.tx_scheduler.prefetch_half, o.half_valid, wake, at::tx_scheduler);
     }
 
     pub fn order_fifo(nic: &mut Nic) {
@@ -1087,6 +1104,10 @@ impl Nic {
         i.tx_scheduler.cfg_initial_psn = o.cfg_initial_psn;
         i.tx_scheduler.cfg_wire_overhead = o.cfg_wire_overhead;
         i.tx_scheduler.cfg_nominal_overhead = o.cfg_nominal_overhead;
+        i.tx_scheduler.cfg_prefetch_on = o.cfg_prefetch_on;
+        i.payload_fetch.cfg_prefetch_on = o.cfg_prefetch_on;
+        i.qp_drain.cfg_prefetch_on = o.cfg_prefetch_on;
+        i.prefetch_pool.cfg_prefetch = o.cfg_prefetch;
         i.tlp_engine.cfg_rid = o.cfg_rid;
         i.tlp_engine.cfg_cqe_on_link = o.cfg_cqe_on_link;
         i.tlp_engine.cfg_pcie_overhead = o.cfg_pcie_overhead;
@@ -1219,7 +1240,8 @@ impl Nic {
             tx_scheduler:
                 post_ready => doorbell.post_sched_ready, wait_ready => retransmit.wait_ready,
                 drop_ready => qp_drain.drop_ready, slot_ready => replay_store.slot_ready,
-                ack_ready => ack_take.ack_ready, room_ready => path_probe.room_ready;
+                ack_ready => ack_take.ack_ready, room_ready => path_probe.room_ready,
+                commit_ready => payload_fetch.commit_ready;
             completion:
                 post_done_ready => doorbell.post_done_ready, err_ready => doorbell.err_ready,
                 comp_ready => payload_write.comp_ready, cover_ready => ack_take.cover_ready;

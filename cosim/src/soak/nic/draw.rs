@@ -17,6 +17,9 @@ pub struct Scope {
     pub clocks: u64,
 }
 
+/// Names of NICs, the first two or more of which a scenario has.
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
 /// Payload bytes that may be on their way to a NIC without a full ingress pool.
 const ROOM: [u64; 2] = [24_000, 400_000];
 
@@ -34,22 +37,40 @@ pub fn scenario(seed: u64, scope: &Scope) -> String {
         "seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"\nprofile = \"{profile}\""
     );
     defaults(&mut text, rng, mss, scope);
-    for (name, host) in [("a", 1), ("b", 2)] {
+    let prefetch = &mut Rng::new(seed, "prefetch");
+    let nics = nics(seed);
+    for (name, host) in nics.iter().zip(1..) {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
         nic(&mut text, rng, scope.lossy);
         // What is dropped for want of a pool needs recovery.
         let small = scope.lossy && rng.percent(35);
+        pools::prefetch(&mut text, prefetch, mss);
         pools::pools(&mut text, rng, mss, small);
         link::link(&mut text, rng);
     }
-    messages(&mut text, rng, mss, scope);
-    faults(&mut text, rng);
-    link::faults(&mut text, rng);
-    switch(&mut text, rng, scope.lossy);
+    messages(&mut text, rng, mss, scope, nics);
+    faults(&mut text, rng, nics);
+    link::faults(&mut text, rng, nics);
+    switch(&mut text, rng, scope.lossy, nics);
     text
 }
 
-/// What both NICs have alike.
+/// Two NICs, in one of five scenarios three or four. The draw is one of its own: all else is the
+/// same whatever comes of it.
+fn nics(seed: u64) -> &'static [&'static str] {
+    let rng = &mut Rng::new(seed, "soak NICs");
+    &NAMES[..if rng.percent(20) { rng.between(3, 4) as usize } else { 2 }]
+}
+
+/// All ways between NICs, those of two of them first.
+fn ways(nics: &[&'static str]) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let pairs =
+        nics.iter().enumerate().flat_map(|(n, to)| nics[..n].iter().map(|from| (*from, *to)));
+    let pairs: Vec<_> = pairs.collect();
+    pairs.into_iter().flat_map(|(from, to)| [(from, to), (to, from)])
+}
+
+/// What all NICs have alike.
 fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
     let psns = if scope.default_build { 1024 } else { 128 };
     let range = rng.pick(&[4, 5, 8, 31, 64, 127, psns]);
@@ -101,14 +122,15 @@ fn nic(text: &mut String, rng: &mut Rng, lossy: bool) {
 }
 
 /// One or two entries each way; half of the scenarios end by themselves.
-fn messages(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
+fn messages(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, nics: &[&'static str]) {
     let entries = rng.between(1, 2);
     let endless = rng.percent(50);
-    for (from, to) in [("a", "b"), ("b", "a")] {
+    let senders = nics.len() as u64 - 1;
+    for (from, to) in ways(nics) {
         for _ in 0..entries {
             // The small build has room for 16 messages.
             let outstanding = if rng.percent(10) { 16 } else { rng.between(1, 5) };
-            let room = ROOM[usize::from(scope.default_build)] / (entries * outstanding);
+            let room = ROOM[usize::from(scope.default_build)] / (entries * outstanding * senders);
             // A packet is charged with its headers.
             let most = (room / (mss + 78)).clamp(0, 60) * mss;
             let most = rng.pick(&[most, most / 2, 1, mss]).min(most.max(1));
@@ -124,13 +146,13 @@ fn messages(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
     }
 }
 
-fn faults(text: &mut String, rng: &mut Rng) {
+fn faults(text: &mut String, rng: &mut Rng, nics: &[&str]) {
     for kind in ["garbage-frames", "near-misses", "garbage-tlps", "bad-doorbells"] {
         if rng.percent(35) {
             let _ = writeln!(
                 text,
                 "[[fault]]\nnic = \"{}\"\nkind = \"{kind}\"\ncount = {}\nat = \"{}ns\"",
-                rng.pick(&["a", "b"]),
+                rng.pick(nics),
                 rng.between(1, 60),
                 rng.between(0, 3_000),
             );
@@ -139,7 +161,7 @@ fn faults(text: &mut String, rng: &mut Rng) {
 }
 
 /// Rules that every NIC bears, and those that need recovery from loss.
-fn switch(text: &mut String, rng: &mut Rng, lossy: bool) {
+fn switch(text: &mut String, rng: &mut Rng, lossy: bool, nics: &[&str]) {
     let control = "kind = [\"ACK\", \"SACK\", \"NACK\"]";
     let harmless = [
         "action = \"mark\"".to_owned(),
@@ -169,7 +191,7 @@ fn switch(text: &mut String, rng: &mut Rng, lossy: bool) {
             text,
             "[[switch]]\naction = \"pause\"\nto = \"{}\"\nclasses = [{}]\nquanta = {}\n\
              at = \"{}ns\"\ngap = \"{}ns\"\ncount = {}",
-            rng.pick(&["a", "b"]),
+            rng.pick(nics),
             rng.pick(&["0", "1", "0, 1", "2, 7"]),
             rng.pick(&[0, 1, 20, 300]),
             rng.between(0, 2_000),

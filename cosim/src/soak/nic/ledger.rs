@@ -8,7 +8,7 @@ use rtl_model::nic::Nic;
 use rtl_model::types::Drop;
 
 /// What the report lists even if it never happened.
-pub const NAMES: [&str; 16] = [
+pub const NAMES: [&str; 20] = [
     "PFC pause",
     "PFC pause again",
     "PFC XON at a check",
@@ -25,6 +25,10 @@ pub const NAMES: [&str; 16] = [
     "service time told",
     "ingress above half",
     "ingress pools above class 1",
+    "prefetch stop",
+    "prefetch half",
+    "commit held",
+    "payload dropped in the prefetch buffer",
 ];
 
 /// One NIC's book.
@@ -39,6 +43,12 @@ pub struct Ledger {
     /// Releases of the clock before that leave Xon or less.
     drained: u8,
     stopped: bool,
+    /// What the prefetch buffer holds by the events seen.
+    prefetched: i64,
+    /// Its size in the clock before.
+    prefetch_size: i64,
+    /// Stopped for want of room in it; commits are held.
+    fetching: [bool; 2],
     /// Egress pools in the clock before.
     sizes: Option<Wide<4>>,
     /// How often each thing happened.
@@ -48,7 +58,7 @@ pub struct Ledger {
 impl Ledger {
     /// A clock of the NIC, before its edge: the pool that does not hold what came less what went.
     pub fn look(&mut self, nic: &Nic) -> Option<String> {
-        let wrong = self.balance(nic);
+        let wrong = self.balance(nic).or_else(|| self.prefetch(nic));
         self.pauses(nic);
         self.port(nic);
         self.answers(nic);
@@ -96,6 +106,27 @@ impl Ledger {
         let sizes = nic.i.egress_arbiter.cfg_egress_pool;
         let same = self.sizes.replace(sizes) == Some(sizes);
         wrong.or_else(|| if same { free(nic) } else { None })
+    }
+
+    /// BUF-5: what is fetched is held until it is committed or has come to nothing.
+    fn prefetch(&mut self, nic: &Nic) -> Option<String> {
+        let (i, o) = (&nic.i.prefetch_pool, &nic.o.prefetch_pool);
+        let (held, size) = (i64::from(o.occ), i64::from(i.cfg_prefetch));
+        // Free bytes are a clock behind a size that the host changes.
+        let same = std::mem::replace(&mut self.prefetch_size, size) == size;
+        let wrong = self.prefetched != held || same && held + i64::from(o.free) != size;
+        let book = self.prefetched;
+        let of = |valid: bool, bytes: u16| if valid { i64::from(bytes) } else { 0 };
+        self.prefetched += of(i.take_valid, i.bytes);
+        self.prefetched -= of(i.commit_valid, i.bytes) + of(i.drop_valid, i.drop_bytes);
+        let now = &nic.b.tx_scheduler;
+        let waits = [now.prefetch_armed, now.held && nic.o.payload_fetch.commit_valid];
+        self.met("prefetch stop", u64::from(waits[0] && !self.fetching[0]));
+        self.met("prefetch half", o.half_valid.into());
+        self.met("commit held", u64::from(waits[1] && !self.fetching[1]));
+        self.met("payload dropped in the prefetch buffer", i.drop_valid.into());
+        self.fetching = waits;
+        wrong.then(|| format!("{o:?} of {size} B prefetched, by the book {book}"))
     }
 
     /// PFC-1 to PFC-3.

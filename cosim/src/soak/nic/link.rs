@@ -46,7 +46,7 @@ fn end(text: &mut String, rng: &mut Rng) {
 }
 
 /// Wrong answers to a few reads of a third of the scenarios.
-pub fn faults(text: &mut String, rng: &mut Rng) {
+pub fn faults(text: &mut String, rng: &mut Rng, nics: &[&str]) {
     if !rng.percent(35) {
         return;
     }
@@ -55,7 +55,7 @@ pub fn faults(text: &mut String, rng: &mut Rng) {
             let _ = writeln!(
                 text,
                 "[[fault]]\nnic = \"{}\"\nkind = \"{kind}\"\ncount = {}\nat = \"{}ns\"",
-                rng.pick(&["a", "b"]),
+                rng.pick(nics),
                 rng.between(1, 3),
                 rng.between(0, 3_000),
             );

@@ -42,6 +42,15 @@ fn egress(text: &mut String, rng: &mut Rng, mss: u64) {
     );
 }
 
+/// A prefetch buffer now and then, mostly of few packets; its draws are its own.
+pub fn prefetch(text: &mut String, rng: &mut Rng, mss: u64) {
+    if rng.percent(40) {
+        let packets = rng.pick(&[1, 1, 2, 5, 62]);
+        let bytes = packets * (mss + OVERHEAD) + rng.pick(&[0, 0, 1, mss]);
+        let _ = writeln!(text, "PrefetchBufferEnable = true\nPrefetchBufferSize = \"{bytes}B\"");
+    }
+}
+
 fn ingress(text: &mut String, rng: &mut Rng, mss: u64, small: bool) {
     if small {
         let data = (mss + OVERHEAD) * rng.pick(&[2, 3, 4]);

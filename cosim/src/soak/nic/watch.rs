@@ -45,6 +45,9 @@ impl Watch {
                     || format!("{}: {} B left in {}", settings.name, pool.occupancy, pool.name);
                 self.hold(world.clock, pool.occupancy == 0, what);
             }
+            let left = node.nic.o.prefetch_pool.occ;
+            let what = || format!("{}: {left} B left in the prefetch buffer", settings.name);
+            self.hold(world.clock, left == 0, what);
         }
         let complete = world.driver.messages.iter().filter(|m| m.done[2].is_some()).count() as u64;
         let intact = world.driver.intact;

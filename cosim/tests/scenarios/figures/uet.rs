@@ -78,6 +78,23 @@ fn egress(out: &mut Figures) {
     out.insert("uet.egress_drain_us", drain / n(1000));
 }
 
+/// BUF-5: the prefetch buffer fills behind a full egress pool; its size and a window of 450,000 B, as
+/// the registers have them.
+fn prefetch(out: &mut Figures) {
+    let (mut most, mut share) = (0, Ratio::from(0));
+    let on = "PrefetchBufferEnable = true\nCongestionWindow = \"450000B\"";
+    let window = "[[switch]]\naction = \"pause\"\nto = \"a\"\nclasses = [0]\n";
+    let text = uet(on, &format!("{window}{}", message("1MiB", "")));
+    see(&text, |world| {
+        let nic = &world.nodes[0].nic;
+        most = most.max(nic.o.prefetch_pool.occ);
+        share = n(nic.o.csr.cfg_prefetch.into()) / n(nic.o.csr.cfg_init_window.into());
+        world.clock > world.boot + 20_000
+    });
+    out.insert("uet.prefetch_pkts", n(u64::from(most)) / out["uet.data_wire"]);
+    out.insert("uet.prefetch_share", share);
+}
+
 /// RX-2: what the data pool holds when the first packet is dropped.
 fn ingress(out: &mut Figures) {
     let slow = "[nic.PCIe]\nLaneCount = 1\nTXDataBufferSize = \"512B\"\n";
@@ -194,6 +211,7 @@ pub(super) fn measured(out: &mut BTreeMap<&'static str, Ratio>) {
     sizes(out);
     pace(out);
     egress(out);
+    prefetch(out);
     ingress(out);
     thresholds(out);
     pauses(out);
