@@ -421,8 +421,7 @@ impl Check<'_> {
             ..self.host(n, d)?
         };
         let icrc = pick!(n, d, icrc_enable).copied().unwrap_or(false);
-        let stamps = self.stamps(pick!(n, d, rtt_timestamp_mode))?;
-        let overheads = if stamps { overheads.stamped() } else { overheads };
+        let (stamps, overheads) = self.stamps(pick!(n, d, rtt_timestamp_mode), overheads)?;
         let trailer = if icrc { u64::from(ICRC_BYTES) } else { 0 };
         let largest = [mss + overheads.wire + trailer, SACK_WIRE + trailer];
         self.one_end_only(&n.pcie, &n.host_pcie)?;
@@ -626,15 +625,19 @@ impl Check<'_> {
         Err(self.error(name, "name", what, "QP-1"))
     }
 
-    /// RTT-1: packets carry the time of their making.
-    fn stamps(&self, mode: Option<&Spanned<TimestampMode>>) -> Result<bool, ScenarioError> {
-        let Some(mode) = mode else { return Ok(false) };
-        let wire = *mode.get_ref() == TimestampMode::WireTimestamp;
-        if wire && self.profile == Profile::Uet {
+    /// RTT-1: whether packets carry the time of their making, and their headers with it.
+    fn stamps(
+        &self,
+        mode: Option<&Spanned<TimestampMode>>,
+        overheads: Overheads,
+    ) -> Result<(bool, Overheads), ScenarioError> {
+        let wire = |m: &&Spanned<TimestampMode>| *m.get_ref() == TimestampMode::WireTimestamp;
+        let Some(mode) = mode.filter(wire) else { return Ok((false, overheads)) };
+        if self.profile == Profile::Uet {
             let what = "profile `uet` has no time stamps in its packets";
             return Err(self.error(mode, "RTTTimestampMode", what, "section 0"));
         }
-        Ok(wire)
+        Ok((true, overheads.stamped()))
     }
 
     fn unlike(
