@@ -117,7 +117,12 @@ enum Outcome {
     Pass(Box<Parsed>),
 }
 
+/// PKT-4: data and probes have class 0, all else class 1.
 fn outcome(out: &Outputs) -> Outcome {
+    if out.out_valid && out.out_drop == Drop::None {
+        let control = !matches!(out.out.kind, Kind::Data | Kind::Probe);
+        assert_eq!(out.out_cls, u8::from(control), "PKT-4: {:?}", out.out.kind);
+    }
     match (out.pfc_valid, out.out_valid, out.out_drop) {
         (true, _, _) => Outcome::Pfc,
         (_, false, _) => Outcome::None,

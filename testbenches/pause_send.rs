@@ -53,7 +53,7 @@ fn read(frame: &Frame, mac: u64) -> (usize, u16) {
 
 /// PFC-1, PFC-3, case 15: the borders of Xoff and Xon to the byte.
 #[test]
-fn pfc_1_xoff_and_xon_to_the_byte() -> Result<(), Mismatch> {
+fn pfc_1_pfc_3_xoff_and_xon_to_the_byte() -> Result<(), Mismatch> {
     let mut pair = pair(1);
     for row in Table::read("pause_send/xoff_and_xon_to_the_byte.txt") {
         let arrival = row.dec("arrival") as u32;

@@ -49,7 +49,7 @@ fn missing_rooms(root: &Path) -> Vec<String> {
 }
 
 /// The rules of docs/rules.md that are built so far.
-const RULES: &str = "QP-1 QP-2 QP-3 QP-4 QP-5 QP-6 SEG-1 SEG-2 SEG-3 SEG-4 SEG-5 SCH-1 SCH-2 \
+pub const RULES: &str = "QP-1 QP-2 QP-3 QP-4 QP-5 QP-6 SEG-1 SEG-2 SEG-3 SEG-4 SEG-5 SCH-1 SCH-2 \
     SCH-3 SCH-4 SCH-5 PCI-1 PCI-2 PCI-3 PCI-4 PCI-5 PCI-6 PCI-7 PCI-8 PKT-1 PKT-2 PKT-3 PKT-4 \
     PKT-5 PKT-6 RX-1 RX-2 RX-3 RX-4 RX-5 RX-6 RX-7 RX-8 ACK-1 ACK-2 RTX-1 RTX-2 TMR-1 TMR-2 TMR-3 \
     TMR-4 TMR-5 SACK-1 SACK-2 SACK-3 SACK-4 SACK-5 SACK-6 LOS-1 LOS-2 NAK-1 NAK-2 RTT-1 RTT-2 CC-1 \
@@ -57,7 +57,7 @@ const RULES: &str = "QP-1 QP-2 QP-3 QP-4 QP-5 QP-6 SEG-1 SEG-2 SEG-3 SEG-4 SEG-5
     PFC-4 MSN-1 MSN-2 MSN-3 MSN-4 MSN-5 MSN-6 MSN-7 MSN-8";
 
 /// The text of every file with tests.
-fn tests(folder: &Path) -> String {
+pub fn tests(folder: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -71,7 +71,7 @@ fn tests(folder: &Path) -> String {
 }
 
 /// Whether a test's name or a comment in a file with tests names the rule.
-fn shown(rule: &str, text: &str) -> bool {
+pub fn shown(rule: &str, text: &str) -> bool {
     let name = rule.to_lowercase().replace('-', "_");
     let end = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
     let in_comment = |line: &&str| line.trim_start().starts_with("//");

@@ -735,7 +735,8 @@ impl Bench {
         if state == State::Idle && after == State::Commit {
             let busy = o.seg_valid && !self.i.seg_ready || o.sent_valid && !self.i.sent_ready;
             let turn = self.passing && !self.reference.list.is_empty() && !busy;
-            assert!(!self.held && !(self.yields && turn), "clock {now}: a commit begins");
+            assert!(!self.held, "clock {now}: a commit begins while they are held");
+            assert!(!(self.yields && turn), "clock {now}: a commit begins before a turn");
         } else if state == State::Idle && matches!(after, State::Pick | State::Ask) {
             self.seen.yielded += u64::from(self.yields && self.i.commit_valid);
             self.yields = false;

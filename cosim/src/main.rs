@@ -63,6 +63,9 @@ struct MutateArgs {
     /// Those of `fixtures/mutants_model`/ instead, in a copy of rtl-model/, one at a time.
     #[arg(long)]
     model: bool,
+    /// Plant nothing: list the faults of both twins by the rule that each breaks.
+    #[arg(long)]
+    rules: bool,
 }
 
 #[derive(Args)]
@@ -280,6 +283,12 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
         _ => (code::TOOLS, format!("failed to {e}")),
     };
     let root = verilated::project_root();
+    if args.rules {
+        let mut all = mutants::all(&root).map_err(failed)?;
+        all.extend(mutants::model::all(&root).map_err(failed)?);
+        print!("{}", mutants::by_rule(&all));
+        return Ok(());
+    }
     let all = if args.model { mutants::model::all(&root) } else { mutants::all(&root) };
     let mut faults = all.map_err(failed)?;
     faults.retain(|m| args.block.as_ref().is_none_or(|b| *b == m.source || *b == m.bench));

@@ -3,7 +3,8 @@
 //! `fixtures/mutants/X.txt` holds the faults of `hdl/X.sv`. Its first line names the bench that
 //! finds them (`… the bench of Y …`); a row is `what | find => replace`: the text between ` | ` and
 //! ` => ` stands in the file once and is replaced by the text behind, up to the line's end.
-//! `fixtures/mutants_model/X.txt` holds those of the model, for `model`.
+//! `fixtures/mutants_model/X.txt` holds those of the model, for `model`. A row names the rules that
+//! it breaks: `MSN-1: what`, or `what (RX-4, NAK-1)`.
 
 pub mod model;
 
@@ -69,6 +70,12 @@ pub struct Mutant {
     folder: &'static str,
 }
 
+/// Name and number of a rule.
+fn parts(rule: &str) -> Option<(&str, u32)> {
+    let (name, number) = rule.split_once('-')?;
+    number.parse().ok().map(|number| (name, number))
+}
+
 /// The folder with the faults of the RTL.
 const RTL: &str = "mutants";
 
@@ -93,15 +100,25 @@ impl Mutant {
         self.find.is_empty()
     }
 
+    /// The rules that it breaks.
+    pub fn rules(&self) -> Vec<&str> {
+        let behind = self.what.strip_suffix(')').and_then(|what| what.rsplit_once('('));
+        let behind = behind.into_iter().flat_map(|(_, rules)| rules.split(", "));
+        self.before().into_iter().chain(behind.filter(|rule| parts(rule).is_some())).collect()
+    }
+
+    /// The rule whose tests alone must find it.
+    fn before(&self) -> Option<&str> {
+        let (rule, _) = self.what.split_once(": ")?;
+        parts(rule).map(|_| rule)
+    }
+
     /// The tests that must find it: all of its bench; of a fault against a rule (`MSN-1: …`) those
     /// alone that have the rule in their names (`msn_1_…`), in any bench.
-    fn filter(&self) -> String {
-        let rule = self.what.split_once(": ").map(|(rule, _)| rule.split('-').collect::<Vec<_>>());
-        match rule.as_deref() {
-            Some([name, number]) if number.parse::<u32>().is_ok() => {
-                format!("{}_{number}_", name.to_lowercase())
-            }
-            _ => format!("{}::", self.bench),
+    pub fn filter(&self) -> String {
+        match self.before().and_then(parts) {
+            Some((name, number)) => format!("{}_{number}_", name.to_lowercase()),
+            None => format!("{}::", self.bench),
         }
     }
 
@@ -390,6 +407,22 @@ pub fn table(mutants: &[Mutant], verdicts: &[Verdict]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// A table: rule, file, what breaks the rule there. Faults that name no rule are left out.
+pub fn by_rule(mutants: &[Mutant]) -> String {
+    let rows = mutants.iter().flat_map(|m| m.rules().into_iter().map(move |rule| (rule, m)));
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by_key(|(rule, _)| parts(rule));
+    let line = |(rule, m): (&str, &Mutant)| {
+        let file = if m.folder == RTL {
+            format!("hdl/{}.sv", m.source)
+        } else {
+            format!("rtl-model/src/{}.rs", m.source)
+        };
+        format!("{rule:<7} {file:<32} {}\n", m.what)
+    };
+    rows.into_iter().map(line).collect()
+}
+
 /// Builds the test program of all benches and gives its path.
 ///
 /// # Errors
@@ -409,7 +442,7 @@ pub fn benches(root: &Path) -> Result<PathBuf, MutantError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mutant, parse, reason};
+    use super::{Mutant, by_rule, parse, reason};
 
     fn row(row: &str) -> Result<Mutant, String> {
         let text = format!("# Faults of hdl/x.sv; the bench of y finds each of them.\n#\n{row}\n");
@@ -433,6 +466,16 @@ mod tests {
         assert_eq!(row("MSN-1: all count | a => b").expect("a row").filter(), "msn_1_");
         assert_eq!(row("late: all count | a => b").expect("a row").filter(), "y::");
         assert_eq!(row("all count | a => b").expect("a row").filter(), "y::");
+    }
+
+    #[test]
+    fn a_fault_names_its_rules() {
+        let all = row("all count (SEG-2, RX-4) | a => b").expect("a row");
+        assert_eq!(all.rules(), ["SEG-2", "RX-4"]);
+        assert_eq!(row("MSN-1: all count | a => b").expect("a row").rules(), ["MSN-1"]);
+        assert!(row("late: a call (of two) | a => b").expect("a row").rules().is_empty());
+        let line = |rule| format!("{rule:<7} {:<32} all count (SEG-2, RX-4)\n", "hdl/x.sv");
+        assert_eq!(by_rule(&[all]), line("RX-4") + &line("SEG-2"));
     }
 
     #[test]

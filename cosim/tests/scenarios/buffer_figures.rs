@@ -74,8 +74,7 @@ fn uet_egress_drain_us_and_restart_at_the_27th_release() {
 }
 
 /// `uet.egress_pool1_acks`, BUF-3, SACK-6: a paused control class fills its pool of 25,600 B with
-/// SACKs and ACKs, to less than what comes next; that waits for a release, and none is dropped. 328
-/// of 78 B alone would fit, as the bench of `egress_arbiter` has it.
+/// SACKs and ACKs, to less than what comes next; that waits for a release, and none is dropped.
 #[test]
 fn uet_egress_pool1_fills_with_answers() {
     let pause = "[[switch]]\naction = \"pause\"\nto = \"b\"\nclasses = [1]\nquanta = 30000\n";
@@ -103,6 +102,42 @@ fn uet_egress_pool1_fills_with_answers() {
     assert!(most + 94 > 25_600 && most <= 25_600 && left < 94, "{most} B, {left} B left");
     assert!(waited > 1_000, "{waited} clocks");
     assert_eq!(sent, [200, 200], "a SACK and an ACK for each message");
+}
+
+/// `uet.egress_pool1_acks`, BUF-3, NAK-1: 328 frames of an ACK's size fill the paused control class,
+/// and the next one waits for a release though 16 B are left. They are NACKs, which have 78 B as an
+/// ACK has: no ACK comes without a SACK (SACK-1). With a SACK and an ACK among them the 328 fill the
+/// pool to the byte.
+#[test]
+fn uet_egress_pool1_acks_328_frames_of_78_bytes() {
+    for (first, held) in [(0, 328 * 78), (1, 94 + 327 * 78)] {
+        let rules = "[[switch]]\naction = \"pause\"\nto = \"b\"\nclasses = [1]\nquanta = 15000\n\
+                     [[switch]]\naction = \"trim\"\ncount = 340\nkind = \"data\"\n";
+        let rules = format!("{rules}skip = {first}\n");
+        let top = format!(
+            "limit = \"90us\"\nprofile = \"uet\"\n[defaults]\nMSS = 1024\n\
+             MaxCongestionWindow = 1000\nInitialAckTimeout = \"4ms\"\n{PAIR}{rules}"
+        );
+        let alone = if first == 1 { message("1KiB", "") } else { String::new() };
+        let long = message("340KiB", "at = \"500ns\"");
+        let settings = settings(&(top + &alone + &long));
+        let (mut full, mut frames, mut waited) = (None, 0, 0_u64);
+        let done = checked(&settings, |world| {
+            let b = &world.nodes[1].nic;
+            let (i, port) = (&b.i.egress_arbiter, &b.o.egress_arbiter);
+            if port.ctl_free < 78 && b.i.ack_build.answer_valid && world.clock > world.boot {
+                full.get_or_insert((frames, level(&port.occ, 1)));
+                waited += 1;
+            }
+            frames += u64::from(i.cresv_valid);
+            frames -= u64::from(port.end_valid && port.end_cls == 1);
+            assert_eq!(b.o.rx_track.ctrl_drops, 0);
+            world.clock.is_multiple_of(64) && world.finished()
+        });
+        assert!(done, "each message is complete");
+        assert_eq!(full, Some((328, held)), "{first} packets before the trimmed ones");
+        assert!(waited > 1_000, "{waited} clocks");
+    }
 }
 
 /// What a receiver at full rate meets, by the clock in which it first does: a service time of more
