@@ -955,6 +955,7 @@ module nic
   dest_t rx_track_created_dest;
   logic rx_track_closed_valid;
   qpn_t rx_track_closed_qpn;
+  dest_t rx_track_closed_dest;
   logic rx_track_dup_valid;
   logic rx_track_ooo_valid;
   logic [1:0] rx_track_ctrl_drops;
@@ -1511,6 +1512,10 @@ module nic
       .end_rsp_ok_o(qp_table_end_rsp_ok),
       .end_rsp_qpn_o(qp_table_end_rsp_qpn),
       .end_rsp_group_o(qp_table_end_rsp_group),
+      .rx_created_valid_i(rx_track_created_valid),
+      .rx_created_dest_i(rx_track_created_dest),
+      .rx_closed_valid_i(rx_track_closed_valid),
+      .rx_closed_dest_i(rx_track_closed_dest),
       .dead_o(qp_table_dead),
       .open_valid_o(qp_table_open_valid),
       .open_ready_i(window_open_ready),
@@ -3241,6 +3246,7 @@ module nic
       .created_dest_o(rx_track_created_dest),
       .closed_valid_o(rx_track_closed_valid),
       .closed_qpn_o(rx_track_closed_qpn),
+      .closed_dest_o(rx_track_closed_dest),
       .dup_valid_o(rx_track_dup_valid),
       .ooo_valid_o(rx_track_ooo_valid),
       .ctrl_drops_o(rx_track_ctrl_drops),

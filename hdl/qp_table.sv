@@ -8,18 +8,23 @@
 //
 // QP-1, QP-5: a number is generation:16 slot:8. Slots never open come first, in ascending order,
 // then the one closed longest ago. The generation starts at 1 and wraps from 0xffff to 0.
-// QP-4: PSNs start at cfg_initial_psn. SCH-1: a group is a destination, or else a QP.
+// QP-4: PSNs start at cfg_initial_psn. SCH-1: a group is a destination, or else a QP. That of a
+// destination lives while a QP to it or a receiving side from it is open, and starts anew in window
+// with the first QP of its life. What rx_track tells counts before a request of the same clock
+// (section 16).
 // QP-6: `dead` has a bit for each QP that is in error or is being closed: it takes no message and
 // no frame is its own. A close with a message outstanding is `drain`; qp_drain then frees the
 // slot. A bare find is by slot, and finds any QP.
 // Borders: the table full; a number of another generation, of a slot beyond the table or never
-// open; a close with a message outstanding; the first and the last QP of a group.
+// open; a close with a message outstanding; the first and the last QP of a group; its last
+// receiving side, which closes as a QP opens or closes.
 //
 // The ctx memory (QPS words of 153 bits) has no defined contents at start: only slots below
 // `fresh` have been written. Its port is combinational from the requests and from ctx_rdata.
-// Fields of a response are zero where its ok is clear. cfg_groups stays while a QP is open.
+// Fields of a response are zero where its ok is clear. cfg_groups stays while a QP or a receiving
+// side is open.
 //
-// It is longer than a module should be: it has six partners, and its ports take a third of it.
+// It is longer than a module should be: it has seven partners, and its ports take a third of it.
 
 `include "assert.svh"
 
@@ -103,6 +108,12 @@ module qp_table
   output qpn_t   end_rsp_qpn_o,
   output group_t end_rsp_group_o,
 
+  // Receiving sides that are there and that are closed, from rx_track
+  input logic  rx_created_valid_i,
+  input dest_t rx_created_dest_i,
+  input logic  rx_closed_valid_i,
+  input dest_t rx_closed_dest_i,
+
   // QPs in error or being closed, to payload_fetch
   output logic [255:0] dead_o,
 
@@ -171,6 +182,8 @@ module qp_table
     logic [8:0]   count;
     qp_t          slots[QPS];       // closed slots, oldest at head
     logic [8:0]   refs[64];         // open QPs of a destination
+    logic [8:0]   rx_refs[64];      // open receiving sides of a destination
+    logic [63:0]  lives;            // destinations whose group has begun in window and not ended
     logic [255:0] dead;             // QPs in error or being closed
   } regs_t;
 
@@ -178,6 +191,7 @@ module qp_table
       state: Idle,
       slots: '{default: '0},
       refs: '{default: '0},
+      rx_refs: '{default: '0},
       default: '0
   };
 
@@ -323,6 +337,17 @@ module qp_table
     frees                  = 1'b0;
     ctx_we_o               = 1'b0;
 
+    // SCH-1: the receiving sides of each destination
+    if (rx_created_valid_i) begin
+      regs_d.rx_refs[rx_created_dest_i] = regs_q.rx_refs[rx_created_dest_i] + 9'd1;
+    end
+    if (rx_closed_valid_i) begin
+      regs_d.rx_refs[rx_closed_dest_i] = regs_d.rx_refs[rx_closed_dest_i] - 9'd1;
+      if (regs_d.rx_refs[rx_closed_dest_i] == '0 && regs_q.refs[rx_closed_dest_i] == '0) begin
+        regs_d.lives[rx_closed_dest_i] = 1'b0;
+      end
+    end
+
     unique case (regs_q.state)
       // Chooses a request and reads its context.
       Idle: begin
@@ -378,13 +403,14 @@ module qp_table
         regs_d.qp_rsp       = qp_rsp;
         ctx_we_o            = qp_rsp.ok;
         if (qp_op_i == QP_OPEN && qp_rsp.ok) begin
-          if (!cfg_groups_i || regs_q.refs[qp_rsp.dest] == '0) begin
+          if (!cfg_groups_i || !regs_d.lives[qp_rsp.dest]) begin
             regs_d.state        = Opening;
             regs_d.qp_rsp_valid = 1'b0;
           end else begin
             regs_d.created = 1'b1;
           end
-          regs_d.refs[qp_rsp.dest] = regs_q.refs[qp_rsp.dest] + 9'd1;
+          regs_d.lives[qp_rsp.dest] = regs_d.lives[qp_rsp.dest] || cfg_groups_i;
+          regs_d.refs[qp_rsp.dest]  = regs_q.refs[qp_rsp.dest] + 9'd1;
           if (reused) begin
             regs_d.head  = (regs_q.head + 8'd1) & SLOT_MASK;
             regs_d.count = regs_q.count - 9'd1;
@@ -439,6 +465,9 @@ module qp_table
       regs_d.slots[regs_q.tail] = slot;
       regs_d.tail               = (regs_q.tail + 8'd1) & SLOT_MASK;
       regs_d.count              = regs_q.count + 9'd1;
+      if (regs_d.refs[ctx.dest] == '0 && regs_d.rx_refs[ctx.dest] == '0) begin
+        regs_d.lives[ctx.dest] = 1'b0;
+      end
     end
   end
 

@@ -126,6 +126,7 @@ module rx_track
   output dest_t        created_dest_o,
   output logic         closed_valid_o,
   output qpn_t         closed_qpn_o,
+  output dest_t        closed_dest_o,
   output logic         dup_valid_o,
   output logic         ooo_valid_o,
   output logic  [ 1:0] ctrl_drops_o,
@@ -210,6 +211,7 @@ module rx_track
     dest_t       created_dest;
     logic        closed_valid;
     qpn_t        closed_qpn;
+    dest_t       closed_dest;
     logic        dup_valid;
     logic        ooo_valid;
     logic [1:0]  ctrl_drops;
@@ -291,6 +293,7 @@ module rx_track
   assign created_dest_o  = regs_q.created_dest;
   assign closed_valid_o  = regs_q.closed_valid;
   assign closed_qpn_o    = regs_q.closed_qpn;
+  assign closed_dest_o   = regs_q.closed_dest;
   assign dup_valid_o     = regs_q.dup_valid;
   assign ooo_valid_o     = regs_q.ooo_valid;
   assign ctrl_drops_o    = regs_q.ctrl_drops;
@@ -732,6 +735,7 @@ module rx_track
           regs_d.free_count = regs_q.free_count + 9'd1;
           regs_d.closed_valid = 1'b1;
           regs_d.closed_qpn = close_qpn_i;
+          regs_d.closed_dest = found.dest;
         end
       end
     endcase

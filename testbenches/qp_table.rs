@@ -2,7 +2,7 @@
 //!
 //! The oracle is a plain table that serves the same requests one after the other.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use rtl_model::image::Wide;
 use rtl_model::qp_table::{CLOSE, Ctx, Inputs, OPEN, Outputs, POST, Regs};
@@ -123,6 +123,10 @@ struct Plain {
     closed: VecDeque<u8>,
     /// Groups that have an open QP.
     groups: HashMap<u8, u32>,
+    /// Open receiving sides of a destination.
+    receiving: HashMap<u8, u32>,
+    /// Groups of destinations that live.
+    lives: HashSet<u8>,
     /// An open waits for window.
     opening: Option<Answer>,
     initial: Psn,
@@ -145,9 +149,30 @@ impl Plain {
         self.sides.get(&qpn.slot()).copied().filter(|s| s.open && s.qpn(qpn.slot()) == qpn)
     }
 
+    /// SCH-1: a receiving side begins or ends, before any request of the clock (section 16).
+    fn receive(&mut self, i: &Inputs) {
+        if i.rx_created_valid {
+            *self.receiving.entry(i.rx_created_dest).or_default() += 1;
+        }
+        if i.rx_closed_valid {
+            *self.receiving.get_mut(&i.rx_closed_dest).expect("has a side") -= 1;
+            self.end_group(i.rx_closed_dest);
+        }
+    }
+
+    /// SCH-1: the group of a destination ends with the last QP of either direction.
+    fn end_group(&mut self, dest: u8) {
+        let open = |of: &HashMap<u8, u32>| of.get(&dest).is_some_and(|n| *n > 0);
+        if self.by_dest && !open(&self.groups) && !open(&self.receiving) && self.lives.remove(&dest)
+        {
+            self.count("group ends");
+        }
+    }
+
     /// Serves the request that was taken in this clock.
     fn serve(&mut self, i: &Inputs, out: &Outputs) -> Due {
         let mut due = Due::default();
+        self.receive(i);
         if out.find_ready && i.find_valid {
             let side = self.side(i.find_qpn);
             let found = side.filter(|s| !s.dead && self.ips[usize::from(s.dest)] == i.find_dest_ip);
@@ -224,7 +249,11 @@ impl Plain {
         let answer = Answer { ok: true, qpn, group, dest, created: true, ..Answer::default() };
         let open = self.groups.entry(group).or_default();
         *open += 1;
-        if *open == 1 {
+        let first = *open == 1;
+        if first && self.lives.contains(&group) {
+            self.count("kept by the receiving side");
+        }
+        if !self.by_dest || self.lives.insert(group) {
             self.count("group");
             self.opening = Some(answer);
             return None;
@@ -270,6 +299,7 @@ impl Plain {
         self.closed.push_back(slot);
         let group = self.group(slot, dest);
         *self.groups.get_mut(&group).expect("has a QP") -= 1;
+        self.end_group(group);
     }
 
     /// QP-6: a mark holds once for an error, again for a close.
@@ -370,6 +400,8 @@ impl World {
             sides: HashMap::new(),
             closed: VecDeque::new(),
             groups: HashMap::new(),
+            receiving: HashMap::new(),
+            lives: HashSet::new(),
             opening: None,
             initial,
             by_dest,
@@ -393,6 +425,8 @@ impl World {
         self.plain.sides.clear();
         self.plain.closed.clear();
         self.plain.groups.clear();
+        self.plain.receiving.clear();
+        self.plain.lives.clear();
         self.plain.opening = None;
         self.due = Due::default();
         self.i = self.quiet;
@@ -492,6 +526,16 @@ impl World {
         }
     }
 
+    /// Receiving sides, few of a destination, so that the last one often closes.
+    fn draw_receiving(&mut self, most: u32) {
+        let (opens, closes) = (self.rng.pick(&DESTS), self.rng.pick(&DESTS));
+        let open = |dest| self.plain.receiving.get(&dest).copied().unwrap_or(0);
+        self.i.rx_created_valid = open(opens) < most && self.rng.percent(8);
+        self.i.rx_created_dest = opens;
+        self.i.rx_closed_valid = open(closes) > 0 && self.rng.percent(8);
+        self.i.rx_closed_dest = closes;
+    }
+
     /// A request is taken only if none was waiting that goes before it; a qp waits for two.
     fn order(&mut self, before: &Inputs, out: &Outputs) {
         let waited = [
@@ -517,6 +561,10 @@ impl World {
 
     fn clock(&mut self, ready: u64) -> Result<(), Mismatch> {
         self.i.open_ready = self.rng.percent(ready);
+        // As many as `rx_track` has slots; mostly one or two, so that a group ends now and then.
+        let most =
+            if self.bench.pair.clocks() / 5_000 % 2 == 0 { 2 } else { self.plain.qps as u32 / 4 };
+        self.draw_receiving(most);
         let (i, before) = (self.i, self.before);
         let out = self.bench.clock(&i)?;
         assert_eq!(seen(&out), self.due, "clock {}", self.bench.pair.clocks());
@@ -579,10 +627,13 @@ fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
         }
         world.clock([0, 25, 75, 100][(clock / 50 % 4) as usize])?;
     }
+    // Of 256 QPs to four destinations the last one is seldom closed.
+    let small = by_dest && world.plain.qps == 16;
     for what in ["found", "not found", "full", "reused", "wrapped", "group", "post refused"]
         .into_iter()
         .chain(["close of none refused", "drained", "freed", "marked", "not marked", "failed"])
         .chain(["closed", "pressed"])
+        .chain(["group ends", "kept by the receiving side"].into_iter().filter(|_| small))
     {
         assert!(world.plain.counts.get(what).is_some_and(|n| *n > 3), "{what} is rare: {seed}");
     }
@@ -599,6 +650,53 @@ fn random_requests_agree() -> Result<(), Mismatch> {
         random(&Sizes::DEFAULT, seed + 6, seed % 2 == 0)?;
     }
     reached.check();
+    Ok(())
+}
+
+/// SCH-1: a group lives while a QP of either direction is open, also where the last one of one
+/// direction closes in the clock in which the first one of the other opens.
+#[test]
+fn sch_1_receiving_sides_keep_a_group() -> Result<(), Mismatch> {
+    let mut bench = Bench::new(&Sizes::SMALL, 5);
+    let base = Inputs { cfg_groups: true, open_ready: true, ..Inputs::default() };
+    let first = Inputs { qp_valid: true, qp_op: OPEN, qp_dest: 63, ..base };
+    // What is asked; whether a side is created or closed in the clock in which it is taken.
+    let ask = |bench: &mut Bench, i: Inputs, [created, closed]: [bool; 2]| {
+        bench.clock(&i)?;
+        bench.clock(&Inputs {
+            rx_created_valid: created,
+            rx_created_dest: 63,
+            rx_closed_valid: closed,
+            rx_closed_dest: 63,
+            ..i
+        })?;
+        let out = bench.clock(&base)?;
+        let opens = out.open_valid;
+        let out = if opens { bench.clock(&base)? } else { out };
+        Ok::<_, Mismatch>((opens, out.qp_rsp_qpn))
+    };
+    let through = |bench: &mut Bench, qpn: Qpn, sides: [bool; 2]| {
+        let done = Inputs { done_valid: true, done_qp: qpn.slot(), ..base };
+        ask(bench, done, [false; 2])?;
+        let close = Inputs { qp_valid: true, qp_op: CLOSE, qp_qpn: qpn, ..base };
+        ask(bench, close, sides).map(|_| ())
+    };
+    // A side that is there before any QP does not begin the group in window.
+    let (begins, qpn) = ask(&mut bench, first, [true, false])?;
+    assert!(begins);
+    through(&mut bench, qpn, [false; 2])?;
+    let (begins, qpn) = ask(&mut bench, first, [false; 2])?;
+    assert!(!begins, "the receiving side keeps it");
+    // The last side closes as the QP does, and as the next one opens.
+    through(&mut bench, qpn, [false, true])?;
+    let (begins, qpn) = ask(&mut bench, first, [false; 2])?;
+    assert!(begins, "both ended in one clock");
+    through(&mut bench, qpn, [true, false])?;
+    let (begins, qpn) = ask(&mut bench, first, [false, true])?;
+    assert!(begins, "the side goes before the QP that opens");
+    through(&mut bench, qpn, [true, true])?;
+    let (begins, _) = ask(&mut bench, first, [false; 2])?;
+    assert!(begins, "a side that came and went");
     Ok(())
 }
 

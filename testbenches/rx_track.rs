@@ -33,7 +33,7 @@ struct Effects {
     ooo: u32,
     recv: Vec<(Qpn, u16)>,
     created: Option<(Qpn, u8)>,
-    closed: Option<Qpn>,
+    closed: Option<(Qpn, u8)>,
     rel2: Vec<u16>,
     relt: Vec<u16>,
     deliver: Vec<Delivery>,
@@ -267,7 +267,7 @@ impl Receiver {
         self.by_sender.remove(&sender);
         self.last_closed.insert(sender, (c.sender >> 8) as u16);
         self.free.push_back(own.slot());
-        Effects { closed: Some(own), ..Effects::default() }
+        Effects { closed: Some((own, sender.0)), ..Effects::default() }
     }
 }
 
@@ -552,7 +552,7 @@ impl Bench {
         seen.ooo += u32::from(o.ooo_valid);
         seen.recv.extend(o.recv_valid.then_some((o.recv_qpn, o.recv_msn)));
         seen.created = seen.created.or(o.created_valid.then_some((o.created_qpn, o.created_dest)));
-        seen.closed = seen.closed.or(o.closed_valid.then_some(o.closed_qpn));
+        seen.closed = seen.closed.or(o.closed_valid.then_some((o.closed_qpn, o.closed_dest)));
         seen.rel2.extend(o.rel2_valid.then_some(o.rel2_bytes));
         seen.relt.extend(o.relt_valid.then_some(o.relt_bytes));
         seen.deliver.extend(o.deliver_valid.then_some(o.deliver));
@@ -693,7 +693,7 @@ fn play(file: &str) -> Result<(), Mismatch> {
         row.expect("ooo", e.ooo);
         row.expect("recv", e.recv.len());
         row.expect("made", list(e.created.map(|(q, _)| format!("{:06x}", q.0))));
-        row.expect("shut", list(e.closed.map(|q| format!("{:06x}", q.0))));
+        row.expect("shut", list(e.closed.map(|(q, _)| format!("{:06x}", q.0))));
         let data = e.rel2.iter().map(|n| format!("d{n}"));
         row.expect("release", list(data.chain(e.relt.iter().map(|n| format!("c{n}")))));
         let deliver = |d: &Delivery| {

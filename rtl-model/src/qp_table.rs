@@ -9,16 +9,21 @@
 //!
 //! QP-1, QP-5: a number is generation:16 slot:8. Slots never open come first, in ascending order,
 //! then the one closed longest ago. The generation starts at 1 and wraps from 0xffff to 0.
-//! QP-4: PSNs start at `cfg_initial_psn`. SCH-1: a group is a destination, or else a QP.
+//! QP-4: PSNs start at `cfg_initial_psn`. SCH-1: a group is a destination, or else a QP. That of a
+//! destination lives while a QP to it or a receiving side from it is open, and starts anew in
+//! `window` with the first QP of its life. What `rx_track` tells counts before a request of the
+//! same clock (section 16).
 //! QP-6: `dead` has a bit for each QP that is in error or is being closed: it takes no message and
 //! no frame is its own. A close with a message outstanding is `drain`; `qp_drain` then frees the
 //! slot. A bare find is by slot, and finds any QP.
 //! Borders: the table full; a number of another generation, of a slot beyond the table or never
-//! open; a close with a message outstanding; the first and the last QP of a group.
+//! open; a close with a message outstanding; the first and the last QP of a group; its last
+//! receiving side, which closes as a QP opens or closes.
 //!
 //! The ctx memory (QPS words of 153 bits) has no defined contents at start: only slots below
 //! `fresh` have been written. Its port is combinational from the requests and from `ctx_rdata`.
-//! Fields of a response are zero where its ok is clear. `cfg_groups` stays while a QP is open.
+//! Fields of a response are zero where its ok is clear. `cfg_groups` stays while a QP or a receiving
+//! side is open.
 
 use derive::{Image, ImageEnum, Packed};
 use serde::{Deserialize, Serialize};
@@ -104,6 +109,13 @@ pub struct Inputs {
     pub end_qp: u8,
     pub end_close: bool,
     pub end_free: bool,
+    /// From `rx_track`: a receiving side is there, one is closed.
+    pub rx_created_valid: bool,
+    #[bits(6)]
+    pub rx_created_dest: u8,
+    pub rx_closed_valid: bool,
+    #[bits(6)]
+    pub rx_closed_dest: u8,
     /// From `window`.
     pub open_ready: bool,
     /// From the memory.
@@ -295,6 +307,11 @@ pub struct Regs {
     /// Open QPs of a destination.
     #[bits(9)]
     pub refs: Vec<u16>,
+    /// Open receiving sides of a destination.
+    #[bits(9)]
+    pub rx_refs: Vec<u16>,
+    /// Destinations whose group has begun in `window` and has not ended.
+    pub lives: u64,
     /// QPs in error or being closed.
     pub dead: Wide<4>,
 }
@@ -326,6 +343,8 @@ impl Block for Regs {
             count: 0,
             slots: vec![0; sizes.qps as usize],
             refs: vec![0; 64],
+            rx_refs: vec![0; 64],
+            lives: 0,
             dead: Wide::ZERO,
         }
     }
@@ -403,6 +422,7 @@ impl Block for Regs {
         self.closed = false;
         self.freed = false;
         self.drain = false;
+        self.receiving(i);
         match self.state {
             State::Idle => {
                 self.state = self.choose(i).map_or(State::Idle, |(state, _)| state);
@@ -449,8 +469,9 @@ impl Block for Regs {
             | self.build_rsp_valid
             | self.qp_rsp_valid
             | self.end_rsp_valid;
+        let receiving = i.rx_created_valid || i.rx_closed_valid;
         // The events come with `qp_rsp_valid` or `end_rsp_valid`.
-        self.state == State::Idle && !asked && !told
+        self.state == State::Idle && !asked && !told && !receiving
     }
 }
 
@@ -634,12 +655,13 @@ impl Regs {
         let refs = usize::from(self.qp_rsp.dest);
         match i.qp_op {
             OPEN => {
-                if !i.cfg_groups || self.refs[refs] == 0 {
+                if i.cfg_groups && self.lives >> refs & 1 == 1 {
+                    self.created = true;
+                } else {
                     self.state = State::Opening;
                     self.qp_rsp_valid = false;
-                } else {
-                    self.created = true;
                 }
+                self.lives |= u64::from(i.cfg_groups) << refs;
                 self.refs[refs] += 1;
                 if self.reuses() {
                     self.head = self.after(self.head);
@@ -668,9 +690,29 @@ impl Regs {
     /// The slot goes to the closed ones; its QP no longer counts for its destination.
     fn free(&mut self, slot: u8, refs: usize) {
         self.refs[refs] -= 1;
+        self.end_group(refs);
         self.slots[usize::from(self.tail)] = slot;
         self.tail = self.after(self.tail);
         self.count += 1;
+    }
+
+    /// SCH-1: counts the receiving sides of each destination.
+    fn receiving(&mut self, i: &Inputs) {
+        if i.rx_created_valid {
+            self.rx_refs[usize::from(i.rx_created_dest)] += 1;
+        }
+        if i.rx_closed_valid {
+            let dest = usize::from(i.rx_closed_dest);
+            self.rx_refs[dest] -= 1;
+            self.end_group(dest);
+        }
+    }
+
+    /// A group without any QP of either direction ends.
+    fn end_group(&mut self, dest: usize) {
+        if self.refs[dest] == 0 && self.rx_refs[dest] == 0 {
+            self.lives &= !(1 << dest);
+        }
     }
 
     /// Marks a QP, or frees its slot.

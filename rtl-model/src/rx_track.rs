@@ -241,7 +241,7 @@ pub struct Outputs {
     pub recv_qpn: Qpn,
     /// Of which message.
     pub recv_msn: u16,
-    /// Event: a side was created.
+    /// Event, to `qp_table` and the log: a side was created.
     pub created_valid: bool,
     /// Its number.
     pub created_qpn: Qpn,
@@ -252,6 +252,9 @@ pub struct Outputs {
     pub closed_valid: bool,
     /// Its number.
     pub closed_qpn: Qpn,
+    /// Its peer.
+    #[bits(6)]
+    pub closed_dest: u8,
     /// Event: a duplicate.
     pub dup_valid: bool,
     /// Event: a PSN out of order is held.
@@ -372,6 +375,9 @@ pub struct Regs {
     pub closed_valid: bool,
     /// Which side.
     pub closed_qpn: Qpn,
+    /// Its peer.
+    #[bits(6)]
+    pub closed_dest: u8,
     /// Event.
     pub dup_valid: bool,
     /// Event.
@@ -445,6 +451,7 @@ impl Block for Regs {
             created_dest: 0,
             closed_valid: false,
             closed_qpn: Qpn::default(),
+            closed_dest: 0,
             dup_valid: false,
             ooo_valid: false,
             ctrl_drops: 0,
@@ -496,6 +503,7 @@ impl Block for Regs {
         o.created_dest = self.created_dest;
         o.closed_valid = self.closed_valid;
         o.closed_qpn = self.closed_qpn;
+        o.closed_dest = self.closed_dest;
         o.dup_valid = self.dup_valid;
         o.ooo_valid = self.ooo_valid;
         o.ctrl_drops = self.ctrl_drops;
@@ -1036,5 +1044,6 @@ impl Regs {
         self.free_count += 1;
         self.closed_valid = true;
         self.closed_qpn = qpn;
+        self.closed_dest = found.dest;
     }
 }

@@ -160,6 +160,30 @@ fn sch_1_a_group_lives_as_long_as_its_qps() {
     }
 }
 
+/// SCH-1, CC-1: a receiving side keeps a group too, with what its window has lost, though no QP to
+/// its destination is open; the first QP after the last side is closed starts a new one.
+#[test]
+fn sch_1_a_receiving_side_keeps_the_group() {
+    let lost = rule("drop", "message = 0\nfrom = \"a\"\ncount = 1\n");
+    let messages = message("100B", "")
+        + &message("100B", "at = \"120us\"")
+        + &message("100B", "at = \"500us\"")
+        + &lost;
+    // It comes at 1 Gbps, some 185 us long.
+    let back = message("20000B", "").replace("\"a\"\nto = \"b\"", "\"b\"\nto = \"a\"");
+    let head = "limit = \"900us\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"40us\"\nMSS = 500\n";
+    for (more, again) in [(String::new(), 120_000), (back, 500_000)] {
+        let text = scenario(head, &(messages.clone() + &more))
+            .replace("address = \"10.0.0.2\"", "address = \"10.0.0.2\"\nDataRate = \"1Gbps\"");
+        let (_, seen) = windows(&text, 1);
+        let (w, u) = (108 * 560, 560);
+        let values: Vec<u32> = seen.iter().map(|s| s.1).collect();
+        assert_eq!(values, [w, w - u, w], "{seen:?}");
+        let begins = seen[2].0;
+        assert!((again..again + 300).contains(&begins), "{begins} and not {again}");
+    }
+}
+
 /// SCH-5, SCH-4, RTX-1: with a window of one packet each, a QP whose packet is trimmed joins at the
 /// head, before those that wait for the pool; those whose packet is acknowledged join at the tail.
 #[test]

@@ -99,12 +99,12 @@ fn paused(profile: &str) -> Settings {
 
 /// BUF-5, `uet.prefetch_pkts`: with the class paused the egress pool fills with the 54 (55) packets
 /// that it holds, the prefetch buffer of 262,144 B with 62, and no more is fetched. Until the first
-/// payload has come no egress room is reserved.
+/// payload has come no egress room is reserved. A NIC that is asked says who waits for what.
 #[test]
 fn buf_5_a_paused_class_fills_the_prefetch_buffer_with_62_packets() {
     for (profile, egress, wire) in [("uet", 54, 4202), ("mrc", 55, 4174)] {
         let (settings, mut book) = (paused(profile), Book::default());
-        let mut first = None;
+        let (mut first, mut waits) = (None, Vec::new());
         assert!(until(&settings, |world| {
             let nic = &world.nodes[0].nic;
             if world.clock > world.boot {
@@ -115,8 +115,15 @@ fn buf_5_a_paused_class_fills_the_prefetch_buffer_with_62_packets() {
                 assert_eq!(book.held[1], 0, "nothing is reserved before the first payload");
                 first = Some(book.takes.len());
             }
+            if world.clock.is_multiple_of(64) && book.held == [62 * wire, egress * wire] {
+                waits = nic.waits();
+            }
             !book.starts.is_empty()
         }));
+        for what in ["a payload waits for the egress pool", "a fetch waits for the prefetch buffer"]
+        {
+            assert!(waits.iter().any(|w| w == what), "{waits:?}");
+        }
         assert!(first > Some(1), "{first:?} fetches before the first payload");
         assert_eq!(book.held, [62 * wire, egress * wire], "{profile}");
         assert_eq!(book.most, book.held);

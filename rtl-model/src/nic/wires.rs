@@ -717,6 +717,12 @@ pub(super) mod from {
             i.rx_bitmap.req_last = o.map_last;
             i.rx_bitmap.req_asked = o.map_asked;
         }
+        if valid(&mut i.qp_table.rx_created_valid, o.created_valid, wake, at::qp_table) {
+            i.qp_table.rx_created_dest = o.created_dest;
+        }
+        if valid(&mut i.qp_table.rx_closed_valid, o.closed_valid, wake, at::qp_table) {
+            i.qp_table.rx_closed_dest = o.closed_dest;
+        }
         level(&mut i.doorbell.close_ready, o.close_ready, wake, at::doorbell);
         level(&mut i.dat_fifo.out_ready, o.in_ready, wake, at::dat_fifo);
         level(&mut i.rx_bitmap.rsp_ready, o.map_rsp_ready, wake, at::rx_bitmap);
