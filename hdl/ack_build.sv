@@ -150,7 +150,7 @@ module ack_build
           ack_req: 1'b0,
           by_sender: 1'b0,
           rtx: regs_q.state == First && answer.rtx,
-          ts: 1'b0,
+          ts: regs_q.state == First && answer.stamped,
           psn: nack ? answer.drew : answer.cum
       };
 
@@ -177,17 +177,20 @@ module ack_build
     endcase
   end
 
+  logic [15:0] echo;  // when what drew the frame was built (RTT-1)
+  assign echo = answer.stamped ? answer.stamp : '0;
+
   assign refusal = '{
           reason: reason,
           entropy: answer.entropy,
           receiver_qpn: answer.own_qpn,
           sender_pdc: answer.sender_qpn[15:0],
           psn: answer.drew,
-          timestamp: '0
+          timestamp: echo
       };
 
   assign state = '{
-          service: reply_i.service,
+          service: reply_i.service + echo,
           ooo: answer.ooo,
           penalty: reply_i.penalty,
           rcvd: answer.rcvd

@@ -168,14 +168,15 @@ module ack_take
   output logic        probed_good_o,   // m = 0
 
   // Frames whose packet was outstanding, and stamps for them and for `probed`, to rtt_sample
-  output logic          timed_valid_o,
-  output logic          timed_nack_o,
-  output logic   [ 7:0] timed_sent_o,     // transmissions of the packet
-  output logic   [47:0] timed_at_o,       // clock of the end of the last one
-  output group_t        timed_group_o,
-  output logic   [47:0] timed_arrived_o,  // clock in which the frame had arrived
-  output logic          timed_rtx_o,      // its retransmit flag
-  output logic   [15:0] timed_word_o,     // a SACK's service time
+  output logic timed_valid_o,
+  output logic timed_nack_o,
+  output logic [7:0] timed_sent_o,  // transmissions of the packet
+  output logic [47:0] timed_at_o,  // clock of the end of the last one
+  output group_t timed_group_o,
+  output logic [47:0] timed_arrived_o,  // clock in which the frame had arrived
+  output logic timed_rtx_o,  // its retransmit flag
+  output logic timed_stamped_o,  // it has an echo
+  output logic [15:0] timed_word_o,  // a SACK's service time, with what it echoes; a NACK's echo
 
   // To tx_scheduler
   output logic   ack_valid_o,
@@ -250,7 +251,8 @@ module ack_take
     logic [15:0] drew;             // the PSN that drew a SACK, from the frame's, or the probe's id
     logic [47:0] arrived;          // clock in which the frame had arrived
     logic        rtx;              // its retransmit flag
-    logic [15:0] word;             // a SACK's service time
+    logic        stamped;          // it has an echo
+    logic [15:0] word;             // a SACK's service time, with what it echoes; a NACK's echo
     logic [15:0] base;             // of the bitmap, from the frame's
     logic [63:0] bits;             // the bitmap; then what of it is outstanding
     qp_t         qp;
@@ -381,6 +383,7 @@ module ack_take
   assign timed_group_o = regs_q.group;
   assign timed_arrived_o = regs_q.arrived;
   assign timed_rtx_o = regs_q.rtx;
+  assign timed_stamped_o = regs_q.stamped;
   assign timed_word_o = regs_q.word;
   assign ack_valid_o = regs_q.state == Tell;
   assign ack_qp_o = regs_q.qp;
@@ -585,7 +588,9 @@ module ack_take
           regs_d.drew = {in_i.ctrl[16+:8], in_i.ctrl[24+:8]};
           regs_d.arrived = in_i.at;
           regs_d.rtx = in_i.rtx;
-          regs_d.word = {in_i.cc[7:0], in_i.cc[15:8]};
+          regs_d.stamped = in_i.stamped;
+          regs_d.word = in_i.kind == KindNack ? {in_i.ctrl[144+:8], in_i.ctrl[152+:8]}
+              : {in_i.cc[7:0], in_i.cc[15:8]};
           regs_d.base = {in_i.ctrl[144+:8], in_i.ctrl[152+:8]};
           regs_d.bits = turned(in_i.ctrl[160+:64]);
           if (in_i.kind inside {KindAck, KindSack, KindNack}) begin

@@ -71,6 +71,7 @@ module csr
   output logic   [   9:0] cfg_read_request_o,
   output logic   [   1:0] cfg_max_payload_o,
   output logic            cfg_icrc_o,
+  output logic            cfg_stamps_o,
   output logic   [  63:0] cfg_timeout_o,
   output logic   [   2:0] cfg_linear_o,
   output logic   [   4:0] cfg_expo_o,
@@ -125,6 +126,7 @@ module csr
     logic [25:0]   pcie_costs;
     logic [1:0]    max_payload;
     logic          icrc;
+    logic          stamps;
     logic [63:0]   ack_timeout;
     logic [16:0]   retry;         // fixed, expo, linear
     logic [63:0]   peer_valid;
@@ -173,6 +175,7 @@ module csr
       pcie_costs: {10'd64, 8'd0, 8'd34},
       max_payload: 2'd3,
       icrc: 1'b0,
+      stamps: 1'b0,
       ack_timeout: 64'd150 << 41,
       retry: {1'b0, 3'd0, 5'd25, 5'd0, 3'd7},
       peer_valid: '0,
@@ -247,6 +250,7 @@ module csr
   assign cfg_read_request_o     = regs_q.pcie_costs[25:16];
   assign cfg_max_payload_o      = regs_q.max_payload;
   assign cfg_icrc_o             = regs_q.icrc;
+  assign cfg_stamps_o           = regs_q.stamps;
   assign cfg_timeout_o          = regs_q.ack_timeout;
   assign cfg_linear_o           = regs_q.retry[2:0];
   assign cfg_expo_o             = regs_q.retry[12:8];
@@ -330,6 +334,7 @@ module csr
         REG_PREFETCH:     regs_d.prefetch = wr_data_i[32:0];
         REG_LOSS:         regs_d.loss = wr_data_i[10:0];
         REG_TRAILER:      regs_d.icrc = wr_data_i[0];
+        REG_STAMPS:       regs_d.stamps = wr_data_i[0];
         REG_RX_HDR_BUF:   regs_d.rx_hdr_buf = wr_data_i[31:0];
         REG_RX_DATA_BUF:  regs_d.rx_data_buf = wr_data_i[31:0];
         REG_FAR_HDR_BUF:  regs_d.far_hdr_buf = wr_data_i[31:0];

@@ -24,6 +24,7 @@ package header_pkg;
   localparam len_t IP_BYTES = 14'd20;
   localparam len_t FCS_BYTES = 14'd4;
   localparam len_t ICRC_BYTES = 14'd4;
+  localparam len_t TSETH_BYTES = 14'd4;
   localparam len_t BASE_BYTES = 14'd54;  // Ethernet, IPv4, UDP, BTH
 
   // BTH's opcodes.
@@ -194,6 +195,11 @@ package header_pkg;
   // METH: rqmsn equals msn (QP-4).
   function automatic logic [31:0] meth(logic [15:0] msn);
     return {2{msn[7:0], msn[15:8]}};
+  endfunction
+
+  // TSETH: when the packet was built, in steps of 128 ns (resolution 0, type 1).
+  function automatic logic [31:0] tseth(logic [15:0] stamp);
+    return {16'h0100, stamp[7:0], stamp[15:8]};
   endfunction
 
   function automatic logic [127:0] reth(reth_t r);

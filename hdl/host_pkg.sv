@@ -114,6 +114,7 @@ package host_pkg;
   localparam logic [8:0] REG_PCIE_COSTS = 9'd196;
   localparam logic [8:0] REG_MAX_PAYLOAD = 9'd197;
   localparam logic [8:0] REG_TRAILER = 9'd248;
+  localparam logic [8:0] REG_STAMPS = 9'd249;
 
   // The largest payload of a packet (SEG-1).
   localparam logic [63:0] MAX_MSS = 64'd8192;
@@ -136,7 +137,7 @@ package host_pkg;
       REG_CQ_BASE: return ~64'h1f;
       REG_CQ_LOG2: return 64'h1f;
       REG_LOSS: return 64'h7ff;
-      REG_TRAILER: return 64'h1;
+      REG_TRAILER, REG_STAMPS: return 64'h1;
       REG_FLAGS, REG_TTL: return 64'hff;
       REG_DSCP: return 64'h3f3f_3f3f_3f3f;
       REG_OVERHEADS: return 64'h1f_1f7f_7f7f;

@@ -93,6 +93,7 @@ module nic
   logic csr_cfg_cqe_on_link;
   logic [10:0] csr_cfg_loss;
   logic csr_cfg_icrc;
+  logic csr_cfg_stamps;
   logic [1:0] csr_cfg_sched;
   logic [1:0] csr_cfg_ecn;
   logic [5:0] csr_cfg_dscp0;
@@ -1107,6 +1108,7 @@ module nic
   group_t ack_take_timed_group;
   logic [47:0] ack_take_timed_arrived;
   logic ack_take_timed_rtx;
+  logic ack_take_timed_stamped;
   logic [15:0] ack_take_timed_word;
   logic ack_take_skip_valid;
   dest_t ack_take_skip_dest;
@@ -1242,6 +1244,7 @@ module nic
       .cfg_cqe_on_link_o(csr_cfg_cqe_on_link),
       .cfg_loss_o(csr_cfg_loss),
       .cfg_icrc_o(csr_cfg_icrc),
+      .cfg_stamps_o(csr_cfg_stamps),
       .cfg_sched_o(csr_cfg_sched),
       .cfg_ecn_o(csr_cfg_ecn),
       .cfg_dscp0_o(csr_cfg_dscp0),
@@ -2764,6 +2767,8 @@ module nic
   packet_build u_packet_build (
       .clk_i,
       .rst_ni,
+      .cfg_stamps_i(csr_cfg_stamps),
+      .now_i(now_i),
       .probe_valid_i(path_probe_probe_valid),
       .probe_ready_o(packet_build_probe_ready),
       .probe_qp_i(path_probe_probe_qp),
@@ -2990,6 +2995,7 @@ module nic
   packet_parse u_packet_parse (
       .clk_i,
       .rst_ni,
+      .cfg_stamps_i(csr_cfg_stamps),
       .frame_valid_i(port_rx_frame_valid),
       .frame_hdr_i(port_rx_frame_hdr),
       .frame_len_i(port_rx_frame_len),
@@ -3659,6 +3665,7 @@ module nic
   ack_take u_ack_take (
       .clk_i,
       .rst_ni,
+      .timed_stamped_o(ack_take_timed_stamped),
       .in_valid_i(ctl_fifo_out_valid),
       .in_ready_o(ack_take_in_ready),
       .in_i(ctl_fifo_out_data),
@@ -3895,6 +3902,8 @@ module nic
   rtt_sample u_rtt_sample (
       .clk_i,
       .rst_ni,
+      .cfg_stamps_i(csr_cfg_stamps),
+      .timed_stamped_i(ack_take_timed_stamped),
       .timed_valid_i(ack_take_timed_valid),
       .timed_nack_i(ack_take_timed_nack),
       .timed_sent_i(ack_take_timed_sent),

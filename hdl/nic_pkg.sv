@@ -100,6 +100,8 @@ package nic_pkg;
 
   // A received frame, parsed. Fields that its kind does not have are zero.
   typedef struct packed {
+    logic         stamped;    // a time of its sender's is in it (RTT-1)
+    logic [15:0]  stamp;      // when a data packet or a probe was built, 128 ns
     logic         last_hop;   // trimmed there
     kind_e        kind;
     logic         first;      // opcode first or only
@@ -126,6 +128,8 @@ package nic_pkg;
 
   // One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first); or a NACK.
   typedef struct packed {
+    logic        stamped;      // what drew it has said when it was built (RTT-1)
+    logic [15:0] stamp;        // then, 128 ns
     logic        probe;        // the SACK answers a probe, whose id is in `drew`
     nack_e       nack;
     logic        sack;

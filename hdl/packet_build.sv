@@ -13,6 +13,8 @@
 // PKT-6: a retransmission goes before a segment that is handed on at the same time. It asks neither
 // window nor replay_store, which has its record, and is given no PSN: its entropy value is new.
 // QP-4: while the peer's number is unknown, R is set and the QP field is this side's own number.
+// RTT-1: with cfg_stamps a TSETH stands behind METH, and each data packet and probe says when its
+// frame was made: clocks in whole steps of 128, modulo 2^16. One that goes again says so anew.
 // Section 12: Ethernet, IPv4, UDP, BTH, METH, RETH, then zeros up to `cfg_data_hdr`.
 //
 // Borders and choices:
@@ -116,7 +118,11 @@ module packet_build
   input logic [   7:0] cfg_ttl_i,
   input logic [   6:0] cfg_data_hdr_i,
   input logic [   6:0] cfg_wire_overhead_i,
-  input logic          cfg_icrc_i            // ICRCEnable: 4 B more (PKT-1)
+  input logic          cfg_icrc_i,           // ICRCEnable: 4 B more (PKT-1)
+  input logic          cfg_stamps_i,         // WireTimestamp
+
+  // Clocks since reset, from the port
+  input micros_t now_i
 );
 
   localparam logic [6:0] PROBE_HDR = 7'd70;  // without FCS
@@ -237,12 +243,13 @@ module packet_build
   // Next state //
   ////////////////
 
-  logic         ack_req;
-  logic   [7:0] opcode;
-  base_t        base;
-  reth_t        target;
-  peth_t        probe;
-  frame_t       frame;
+  logic          ack_req;
+  logic   [ 7:0] opcode;
+  base_t         base;
+  reth_t         target;
+  peth_t         probe;
+  frame_t        frame;
+  logic   [15:0] stamp;  // now, 128 ns
 
   assign ack_req = !regs_q.probe && (regs_q.seg.last || regs_q.tight || regs_q.rtx);
 
@@ -264,6 +271,7 @@ module packet_build
     base.dscp      = !cfg_trimming_i || regs_q.probe ? cfg_dscp0_i
         : regs_q.rtx && cfg_distinct_rtx_i ? cfg_dscp2_i : cfg_dscp1_i;
     base.rtx = regs_q.rtx;
+    base.ts = cfg_stamps_i;
     base.ecn = cfg_ecn_i;
     base.ttl = cfg_ttl_i;
     base.len = regs_q.seg.len + len_t'(cfg_wire_overhead_i);
@@ -281,7 +289,11 @@ module packet_build
     target.rkey = regs_q.seg.rkey;
     target.msg_len = regs_q.seg.msg_len;
 
+    stamp = cfg_stamps_i ? now_i[22:7] : '0;
     frame.hdr = 832'({reth(target), meth(regs_q.seg.msn), base_header(base)});
+    if (cfg_stamps_i) begin
+      frame.hdr = 832'({reth(target), tseth(stamp), meth(regs_q.seg.msn), base_header(base)});
+    end
     frame.hdr_len = cfg_data_hdr_i;
     frame.len = base.len;
     frame.data = !regs_q.probe;
@@ -291,7 +303,7 @@ module packet_build
     probe.probe_id = regs_q.probe_id;
     probe.own_pdc = regs_q.own_qpn[15:0];
     probe.peer_pdc = regs_q.remote_valid ? regs_q.remote[15:0] : '0;
-    probe.timestamp = '0;
+    probe.timestamp = stamp;
     if (regs_q.probe) begin
       frame.hdr = 832'({peth(probe), base_header(base)});
       frame.hdr_len = PROBE_HDR;
@@ -385,6 +397,10 @@ module packet_build
 
   // A packet is logged as its frame goes out.
   `ASSERT(BuiltWithFrame_A, built_valid_o |-> frame_valid_o && made_valid_o)
+
+  // Bits of the count that no stamp has.
+  logic unused;
+  assign unused = &{1'b0, now_i};
 
   // A probe has no slot to be given back.
   `ASSERT(MadeWithSlot_A, made_valid_o |-> frame_o.data)

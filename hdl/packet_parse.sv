@@ -14,6 +14,8 @@
 //   mean nothing on a control opcode. Where the two are one number it is that of trimmed.
 // - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B, the ACK
 //   cfg_ack_extra bytes more.
+// - RTT-1: with cfg_stamps a data packet has a TSETH behind METH, and BTH's ts flag; without
+//   neither. One with the other flag has a wrong length. A trim cuts TSETH.
 // - With cfg_icrc every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
 //   one is the last check (Icrc).
 // - The reserved flag and DF of IPv4, the UDP checksum, P_Key and BTH's reserved bits are ignored.
@@ -49,6 +51,7 @@ module packet_parse
   input logic [ 4:0] cfg_charge_less_i,
   input logic [ 4:0] cfg_ack_extra_i,
   input logic        cfg_icrc_i,
+  input logic        cfg_stamps_i,       // WireTimestamp
 
   // Verdicts, to ingress_pool
   output logic          out_valid_o,
@@ -172,6 +175,12 @@ module packet_parse
     endcase
   end
 
+  logic ts;  // BTH's flag
+  assign ts = frame_hdr_i[8*50+4];
+
+  logic [127:0] target;  // behind TSETH, where there is one
+  assign target = cfg_stamps_i ? frame_hdr_i[8*62+:128] : frame_hdr_i[8*58+:128];
+
   len_t icrc;  // its bytes
   len_t data_overhead;
   len_t payload;
@@ -184,11 +193,12 @@ module packet_parse
   always_comb begin
     unique case (kind)
       KindTrimmed: kind_len_ok = frame_len_i == TRIMMED_BYTES;
-      KindAck:     kind_len_ok = frame_len_i == ACK_BYTES + len_t'(cfg_ack_extra_i) + icrc;
-      KindSack:    kind_len_ok = frame_len_i == SACK_BYTES + icrc;
-      KindNack:    kind_len_ok = frame_len_i == NACK_BYTES + icrc;
-      KindProbe:   kind_len_ok = frame_len_i == PROBE_BYTES + icrc;
-      default:     kind_len_ok = frame_len_i >= data_overhead && payload <= MAX_PAYLOAD;
+      KindAck: kind_len_ok = frame_len_i == ACK_BYTES + len_t'(cfg_ack_extra_i) + icrc;
+      KindSack: kind_len_ok = frame_len_i == SACK_BYTES + icrc;
+      KindNack: kind_len_ok = frame_len_i == NACK_BYTES + icrc;
+      KindProbe: kind_len_ok = frame_len_i == PROBE_BYTES + icrc;
+      default:
+      kind_len_ok = ts == cfg_stamps_i && frame_len_i >= data_overhead && payload <= MAX_PAYLOAD;
     endcase
   end
 
@@ -246,6 +256,7 @@ module packet_parse
     parsed.psn       = num24(frame_hdr_i[8*51+:24]);
     parsed.charge    = frame_len_i - len_t'(cfg_charge_less_i);
     parsed.at        = frame_at_i;
+    parsed.stamped   = ts && kind != KindTrimmed;
     if (is_data) begin
       parsed.first = opcode == OP_FIRST || opcode == OP_ONLY;
       parsed.last  = opcode == OP_LAST || opcode == OP_ONLY;
@@ -253,19 +264,23 @@ module packet_parse
     end
     unique case (kind)
       KindData: begin
-        parsed.raddr   = num64(frame_hdr_i[8*58+:64]);
-        parsed.rkey    = num32(frame_hdr_i[8*66+:32]);
-        parsed.msg_len = num32(frame_hdr_i[8*70+:32]);
+        parsed.raddr   = num64(target[63:0]);
+        parsed.rkey    = num32(target[95:64]);
+        parsed.msg_len = num32(target[127:96]);
+        parsed.stamp   = cfg_stamps_i ? num16(frame_hdr_i[8*58+:16]) : '0;
         parsed.len     = payload;
       end
-      KindAck:   parsed.ctrl = 224'(frame_hdr_i[8*54+:32]);
-      KindNack:  parsed.ctrl = 224'(frame_hdr_i[8*54+:160]);
-      KindProbe: parsed.ctrl = 224'(frame_hdr_i[8*54+:128]);
+      KindAck:  parsed.ctrl = 224'(frame_hdr_i[8*54+:32]);
+      KindNack: parsed.ctrl = 224'(frame_hdr_i[8*54+:160]);
+      KindProbe: begin
+        parsed.ctrl  = 224'(frame_hdr_i[8*54+:128]);
+        parsed.stamp = num16(frame_hdr_i[8*66+:16]);
+      end
       KindSack: begin
         parsed.ctrl = frame_hdr_i[8*54+:224];
         parsed.cc   = frame_hdr_i[8*82+:64];
       end
-      default:   ;  // trimmed: nothing after METH
+      default:  ;  // trimmed: nothing after METH
     endcase
   end
 

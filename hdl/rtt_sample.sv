@@ -4,6 +4,11 @@
 // arrived, less the one in which the serialisation of what drew it ended, less the service time
 // that it reports. Latency 1 clock, a sample a clock.
 //
+// RTT-1, WireTimestamp (`cfg_stamps`): the same clock in whole steps of 128, less the word that the
+// frame echoes, modulo 2^16: of a SACK when its packet was built and the service time, of a NACK
+// when. However often the packet was sent; a frame without an echo is `unsure`. An answer to a
+// probe gives its sample at once, and path_probe is not asked.
+//
 // Unit: a clock is 1 ns, a step of service time 128. Both ends are taken up to the next whole
 // clock, and what is left is never less than nothing. A NACK has no service time.
 //
@@ -37,11 +42,15 @@ module rtt_sample
   input dest_t         timed_dest_i,
   input logic   [47:0] timed_arrived_i,  // clock in which the frame had arrived
   input logic          timed_rtx_i,      // its retransmit flag
-  input logic   [15:0] timed_word_i,     // its service time
+  input logic          timed_stamped_i,  // it has an echo
+  input logic   [15:0] timed_word_i,     // its service time, or what it echoes
 
   // Answers to the last probe on a value, from path_probe
   input logic        probe_valid_i,
   input logic [47:0] probe_at_i,     // clock of that one's end
+
+  // Level, from csr: WireTimestamp
+  input logic cfg_stamps_i,
 
   // Samples, and frames that have none, to the log
   output logic           sample_valid_o,
@@ -112,6 +121,9 @@ module rtt_sample
     return passed > served ? passed - served : '0;
   endfunction
 
+  logic [15:0] steps;  // from when what drew the frame was built
+  assign steps = timed_arrived_i[22:7] - timed_word_i;
+
   logic sure;  // it is known which transmission drew the frame
   assign sure = timed_rtx_i ? timed_sent_i == 8'd2 : timed_sent_i == 8'd1;
 
@@ -120,7 +132,17 @@ module rtt_sample
 
     regs_d.sample_valid = probe_valid_i || timed_valid_i && sure;
     regs_d.unsure_valid = timed_valid_i && !probe_valid_i && !sure;
-    if (probe_valid_i) begin
+    if (cfg_stamps_i) begin
+      regs_d.sample_valid = (timed_valid_i || probed_valid_i) && timed_stamped_i;
+      regs_d.unsure_valid = (timed_valid_i || probed_valid_i) && !timed_stamped_i;
+      if (timed_valid_i || probed_valid_i) begin
+        regs_d.sample_origin = probed_valid_i ? OriginProbe
+            : timed_nack_i ? OriginNack : OriginSack;
+        regs_d.sample_group = timed_group_i;
+        regs_d.sample_dest = timed_dest_i;
+        regs_d.sample_rtt = {25'd0, steps, 7'd0};
+      end
+    end else if (probe_valid_i) begin
       regs_d.sample_origin = OriginProbe;
       regs_d.sample_group  = regs_q.group;
       regs_d.sample_dest   = regs_q.dest;
@@ -132,7 +154,7 @@ module rtt_sample
       regs_d.sample_rtt = round_trip(timed_arrived_i, timed_at_i, timed_nack_i ? '0 : timed_word_i);
     end
 
-    if (probed_valid_i) begin
+    if (probed_valid_i && !cfg_stamps_i) begin
       regs_d.group   = timed_group_i;
       regs_d.dest    = timed_dest_i;
       regs_d.arrived = timed_arrived_i;
@@ -148,6 +170,8 @@ module rtt_sample
   `ASSERT(OneOutcome_A, !(sample_valid_o && unsure_valid_o))
 
   // Each frame is judged in the next clock.
-  `ASSERT(Judged_A, timed_valid_i || probe_valid_i |=> sample_valid_o || unsure_valid_o)
+  logic comes;  // a frame, or the end of a probe that it waits for
+  assign comes = timed_valid_i || (cfg_stamps_i ? probed_valid_i : probe_valid_i);
+  `ASSERT(Judged_A, comes |=> sample_valid_o || unsure_valid_o)
 
 endmodule

@@ -455,6 +455,8 @@ module rx_track
           entropy: in_i.sport,
           ce: in_i.ce && !probe,
           rtx: in_i.rtx,
+          stamped: in_i.stamped,
+          stamp: in_i.stamp,
           size: probe ? PROBE_BYTES : in_i.len + len_t'(cfg_wire_overhead_i)
       };
 

@@ -180,7 +180,8 @@ fn read(frame: &Frame, reply: &Reply, opcode: u8, port: u16, i: &Inputs) {
     assert_eq!(body[0], opcode);
     assert_eq!(number(&body[1..5]), 0x00ff_ff00);
     assert_eq!(number(&body[5..8]), u64::from(answer.sender_qpn.0));
-    assert_eq!(body[8], u8::from(opcode != ACK && answer.rtx) << 5);
+    let ts = u8::from(opcode != ACK && answer.stamped) << 4;
+    assert_eq!(body[8], u8::from(opcode != ACK && answer.rtx) << 5 | ts);
     let psn = if opcode == NACK { answer.drew } else { answer.cum };
     assert_eq!(number(&body[9..12]), u64::from(psn.0));
     match opcode {
@@ -202,7 +203,7 @@ fn numbers(header: &[u8], answer: &Answer) {
     assert_eq!(number(&header[4..8]), u64::from(answer.entropy));
 }
 
-/// NAK-1.
+/// NAK-1, RTT-1.
 fn read_nack(neth: &[u8], answer: &Answer) {
     let code = match answer.nack {
         Nack::Trimmed => 1,
@@ -212,7 +213,10 @@ fn read_nack(neth: &[u8], answer: &Answer) {
     assert_eq!(neth[..4], [0x20, 0, code, 0]);
     numbers(neth, answer);
     assert_eq!(number(&neth[13..16]), u64::from(answer.drew.0));
-    assert_eq!(neth[16..20], [0x20, 0, 0, 0]);
+    // RTT-1.
+    let echo = if answer.stamped { answer.stamp } else { 0 };
+    let [high, low] = echo.to_be_bytes();
+    assert_eq!(neth[16..20], [0x20, 0, high, low]);
 }
 
 /// SACK-2, PTH-2, BUF-6, RTT-2.
@@ -234,7 +238,10 @@ fn read_sack(body: &[u8], reply: &Reply, i: &Inputs) {
     assert_eq!(number(&seth[18..20]), u64::from(answer.sack_offset));
     assert_eq!(number(&seth[20..]), answer.bitmap);
     let cc = &body[28..36];
-    assert_eq!((number(&cc[..2]), cc[4]), (u64::from(reply.service), reply.penalty));
+    // RTT-1.
+    let echo = if answer.stamped { u64::from(answer.stamp) } else { 0 };
+    let service = (u64::from(reply.service) + echo) % 65_536;
+    assert_eq!((number(&cc[..2]), cc[4]), (service, reply.penalty));
     assert_eq!(number(&cc[2..4]), u64::from(answer.ooo));
     assert_eq!(number(&cc[5..]), u64::from(answer.rcvd));
 }
@@ -264,6 +271,8 @@ fn answer(rng: &mut Rng) -> Answer {
         entropy: (more >> 20) as u16,
         ce: rng.percent(50),
         rtx: rng.percent(50),
+        stamped: rng.percent(50),
+        stamp: rng.bits() as u16,
         size: (more & 0x3fff) as u16,
     }
 }

@@ -116,6 +116,8 @@ fn answer(rng: &mut Rng) -> Answer {
     let sack = nack == Nack::None && rng.percent(70);
     let any = rng.below(16_000) as u16 + 18;
     Answer {
+        stamped: rng.percent(50),
+        stamp: rng.bits() as u16,
         nack,
         sack,
         ack: nack == Nack::None && (!sack || rng.percent(40)),

@@ -33,8 +33,8 @@ enum Told {
     Spent(u8),
     Skip(u8, u16),
     Probed(u8, u16, u16, bool),
-    /// With `Probed`: group, arrival, service time.
-    Stamped(u8, u64, u16),
+    /// With `Probed` and `Timed`: group, arrival, whether there is an echo, service time or echo.
+    Stamped(u8, u64, bool, u16),
     /// NACK, transmissions, end of the last one, destination, retransmit flag; then `Stamped`.
     Timed(bool, u8, u64, u8, bool),
     Update(u8, Psn, Option<Qpn>, (bool, Psn)),
@@ -252,8 +252,12 @@ struct Times {
 
 impl Times {
     fn of(p: &Parsed, c: &Connection) -> Self {
-        let word = (p.cc as u16).swap_bytes();
-        let stamp = Told::Stamped(c.group, p.at, word);
+        let b = bytes(p);
+        let word = match p.kind {
+            Kind::Nack => u16::from_be_bytes([b[18], b[19]]),
+            _ => (p.cc as u16).swap_bytes(),
+        };
+        let stamp = Told::Stamped(c.group, p.at, p.stamped, word);
         Self { stamp, nack: p.kind == Kind::Nack, dest: c.dest, rtx: p.rtx }
     }
 
@@ -530,12 +534,12 @@ impl Bench {
         }
         if o.probed_valid {
             self.told(Told::Probed(o.skip_dest, o.skip_port, o.probed_id, o.probed_good));
-            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
+            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_stamped, o.timed_word));
         }
         if o.timed_valid {
             let (sent, at) = (o.timed_sent, o.timed_at);
             self.told(Told::Timed(o.timed_nack, sent, at, o.skip_dest, o.timed_rtx));
-            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_word));
+            self.told(Told::Stamped(o.timed_group, o.timed_arrived, o.timed_stamped, o.timed_word));
         }
     }
 
@@ -952,6 +956,7 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
         cc: rng.bits(),
         at: rng.bits() & 0xffff_ffff_ffff,
         rtx: rng.percent(50),
+        stamped: rng.percent(50),
         ..frame(kind, qpn, psn(named).0)
     }
 }

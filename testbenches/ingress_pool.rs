@@ -199,6 +199,8 @@ impl Around {
             Drop::None
         };
         let parsed = Parsed {
+            stamped: rng.percent(50),
+            stamp: rng.bits() as u16,
             at: rng.bits() & 0xffff_ffff_ffff,
             kind,
             charge: charge as u16,

@@ -100,17 +100,29 @@ struct Answers {
     port: u16,
     remote: Option<Qpn>,
     own: Qpn,
+    /// RTT-1: the clock in which the frame was made.
+    made: u64,
+}
+
+impl Answers {
+    /// What BTH and TSETH or PETH say of it: the flag, and the time in steps of 128.
+    fn stamp(&self, i: &Inputs) -> (u8, [u8; 2]) {
+        let steps = (self.made / 128 % 65_536) as u16;
+        if i.cfg_stamps { (0x10, steps.to_be_bytes()) } else { (0, [0; 2]) }
+    }
 }
 
 /// PKT-1, PKT-3, PKT-5, QP-4, section 12 for one frame, by etherparse and by bytes.
 fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
     let bytes = header(frame);
-    assert_eq!(frame.len, seg.len + 78);
-    assert_eq!((frame.hdr_len, frame.data), (74, true));
+    let (ts, stamp) = answers.stamp(i);
+    let hdr = usize::from(i.cfg_data_hdr);
+    assert_eq!(frame.len, seg.len + hdr as u16 + 4);
+    assert_eq!((usize::from(frame.hdr_len), frame.data), (hdr, true));
     assert_eq!((frame.slot, u64::from(frame.off)), (seg.slot, seg.laddr % 64));
 
     // The frame as it goes out, without its FCS; the payload is zeros.
-    let mut wire = bytes[..74].to_vec();
+    let mut wire = bytes[..hdr].to_vec();
     wire.resize(usize::from(frame.len) - 4, 0);
     let sliced = SlicedPacket::from_ethernet(&wire).expect("a frame");
     let eth =
@@ -147,14 +159,18 @@ fn check(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
     let psn = seg.psn.0.to_be_bytes();
     assert_eq!(bth[..5], [opcode, 0, 0xff, 0xff, 0]);
     assert_eq!(bth[5..8], qpn[1..]);
-    assert_eq!(bth[8], ack | by_sender | u8::from(answers.rtx) << 5);
+    assert_eq!(bth[8], ack | by_sender | u8::from(answers.rtx) << 5 | ts);
     assert_eq!(bth[9..12], psn[1..]);
     let msn = seg.msn.to_be_bytes();
     assert_eq!(bth[12..16], [msn, msn].concat());
-    assert_eq!(bth[16..24], seg.raddr.to_be_bytes());
-    assert_eq!(bth[24..28], seg.rkey.to_be_bytes());
-    assert_eq!(bth[28..32], seg.msg_len.to_be_bytes());
-    assert_eq!(bytes[74..], [0; 30]);
+    let (tseth, reth) = bth[16..].split_at(if i.cfg_stamps { 4 } else { 0 });
+    if i.cfg_stamps {
+        assert_eq!(tseth, [stamp[0], stamp[1], 0, 1]);
+    }
+    assert_eq!(reth[..8], seg.raddr.to_be_bytes());
+    assert_eq!(reth[8..12], seg.rkey.to_be_bytes());
+    assert_eq!(reth[12..16], seg.msg_len.to_be_bytes());
+    assert!(bytes[hdr..].iter().all(|b| *b == 0));
 }
 
 /// PTH-2, section 12: a probe, by etherparse and by bytes.
@@ -180,8 +196,9 @@ fn check_probe(frame: &Frame, seg: &Segment, answers: Answers, i: &Inputs) {
     let own = answers.own.0.to_be_bytes();
     let peer = answers.remote.map_or([0; 4], |r| r.0.to_be_bytes());
     let [high, low] = id.to_be_bytes();
-    let bth = [0xde, 0, 0xff, 0xff, 0, own[1], own[2], own[3], 0x40, 0, 0, 0];
-    let peth = [0x30, 0, 0, 0, high, low, 0, 0, own[2], own[3], peer[2], peer[3], 0, 0, 0, 1];
+    let (ts, [up, down]) = answers.stamp(i);
+    let bth = [0xde, 0, 0xff, 0xff, 0, own[1], own[2], own[3], 0x40 | ts, 0, 0, 0];
+    let peth = [0x30, 0, 0, 0, high, low, 0, 0, own[2], own[3], peer[2], peer[3], up, down, 0, 1];
     assert_eq!(udp.payload()[..28], [&bth[..], &peth].concat());
     assert_eq!(bytes[70..], [0; 34]);
 }
@@ -240,6 +257,9 @@ struct Around {
     probe: Option<(u8, u8, u8, u16)>,
     probes_out: u64,
     in_work: VecDeque<(Segment, Answers)>,
+    /// The count of the clock before, and whether its frame still waits.
+    before: u64,
+    waits: bool,
     recorded: u64,
     built: u64,
     out: u64,
@@ -248,7 +268,12 @@ struct Around {
 
 /// Any addresses, classes and lifetimes.
 fn random_settings(rng: &mut Rng) -> Inputs {
+    let stamps = rng.percent(50);
+    let header = if stamps { 78 } else { 74 };
     Inputs {
+        cfg_stamps: stamps,
+        cfg_data_hdr: header,
+        cfg_wire_overhead: header + 4,
         cfg_own_ip: rng.bits() as u32,
         cfg_own_mac: rng.bits() >> 16,
         cfg_hop_mac: rng.bits() >> 16,
@@ -295,6 +320,7 @@ impl Around {
             build_ready: rng.percent(ready) && self.table.answer_in.is_none(),
             rec_ready: rng.percent(ready),
             frame_ready: rng.percent(ready),
+            now: rng.bits() >> 16,
             query_rsp_tight: rng.percent(50),
             data_rsp_port: rng.bits() as u16,
             build_rsp_qpn: Qpn(rng.below(1 << 24) as u32),
@@ -348,6 +374,10 @@ impl Around {
         self.path.took(o.data_valid, i.data_ready, 1, rng);
         self.table.took(o.build_valid, i.build_ready, 6, rng);
         self.recorded += u64::from(o.rec_valid && i.rec_ready);
+        if o.frame_valid && !self.waits {
+            self.in_work[0].1.made = self.before;
+        }
+        (self.before, self.waits) = (i.now, o.frame_valid && !i.frame_ready);
         if o.made_valid {
             self.built += 1;
             let (seg, answers) = self.in_work[0];

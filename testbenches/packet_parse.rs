@@ -97,6 +97,8 @@ fn frame(opcode: u8, dscp: u8, ecn: u8, len: u16, rng: &mut Rng) -> Vec<u8> {
     bytes.resize(104, 0);
     rng.fill(&mut bytes[at..]);
     bytes[at] = opcode;
+    // But for the ts flag, which says how what follows lies.
+    bytes[at + 8] &= !0x10;
     bytes
 }
 
@@ -174,9 +176,11 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
     let icrc = if i.cfg_icrc && kind != Kind::Trimmed { 4 } else { 0 };
     check(i.frame_len >= 58 + icrc, Drop::Length)?;
     let extra = i.frame_len - 58 - icrc;
+    let ts = b[50] >> 4 & 1 == 1;
     let right = match (kind, control) {
         (_, Some(n)) => extra == CONTROL[n].1 + zeros,
         (Kind::Trimmed, _) => extra == 4,
+        _ if ts != i.cfg_stamps => false,
         _ => (header..=header + 8_192).contains(&extra),
     };
     let agree = ip.total_len() == i.frame_len - 18 && udp.length() == ip.total_len() - 20;
@@ -184,6 +188,7 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
     check(i.frame_icrc_ok || kind == Kind::Trimmed, Drop::Icrc)?;
     let be = |at: usize, n: usize| b[at..at + n].iter().fold(0, |v, x| v << 8 | u64::from(*x));
     let data = kind == Kind::Data;
+    let reth = if ts { 62 } else { 58 };
     let ctrl = control.map_or(0, |n| usize::from(CONTROL[n].1).min(28));
     let mut cc = [0; 8];
     cc.copy_from_slice(if kind == Kind::Sack { &b[82..90] } else { &[0; 8] });
@@ -200,9 +205,15 @@ fn judge(b: &[u8; 104], i: &Inputs) -> Result<Option<Parsed>, Drop> {
         by_sender: b[50] >> 6 & 1 == 1,
         rtx: b[50] >> 5 & 1 == 1,
         msn: if write { be(56, 2) as u16 } else { 0 },
-        raddr: if data { be(58, 8) } else { 0 },
-        rkey: if data { be(66, 4) as u32 } else { 0 },
-        msg_len: if data { be(70, 4) as u32 } else { 0 },
+        raddr: if data { be(reth, 8) } else { 0 },
+        rkey: if data { be(reth + 8, 4) as u32 } else { 0 },
+        msg_len: if data { be(reth + 12, 4) as u32 } else { 0 },
+        stamped: ts && kind != Kind::Trimmed,
+        stamp: match kind {
+            Kind::Data if ts => be(58, 2) as u16,
+            Kind::Probe => be(66, 2) as u16,
+            _ => 0,
+        },
         len: if data { extra - header } else { 0 },
         charge: i.frame_len - u16::from(i.cfg_charge_less),
         word: 0,
@@ -283,6 +294,7 @@ fn reason_of(at: usize, bit: u8) -> Option<Drop> {
         36..38 => Some(Drop::Port),
         38..40 => Some(Drop::Length),
         42 if bit != 1 => Some(Drop::Opcode), // 0xca becomes 0xc8, last
+        50 if bit == 4 => Some(Drop::Length), // a TSETH, and nobody has one
         _ => None,
     }
 }
@@ -348,12 +360,14 @@ fn rx_1_garbage_of_every_length() -> Result<(), Mismatch> {
 fn any(rng: &mut Rng) -> Inputs {
     let control = rng.percent(40);
     let profile = rng.pick(&PROFILES);
+    let stamps = rng.percent(50);
+    let data_hdr = profile.data_hdr + if stamps { 4 } else { 0 };
     let (opcode, len) = if control {
         let (opcode, extra) = rng.pick(&CONTROL);
         let zeros = if opcode == CONTROL[0].0 { u16::from(profile.ack_extra) } else { 0 };
         (opcode, 58 + extra + zeros)
     } else {
-        (rng.pick(&WRITES), u16::from(profile.data_hdr) + 4 + rng.pick(&PAYLOADS))
+        (rng.pick(&WRITES), u16::from(data_hdr) + 4 + rng.pick(&PAYLOADS))
     };
     let dscp = rng.pick(&DSCPS);
     let trimmed = !control && rng.percent(80) && [12, 16].contains(&dscp);
@@ -361,6 +375,9 @@ fn any(rng: &mut Rng) -> Inputs {
     let len = if trimmed { 62 } else { len + if icrc { 4 } else { 0 } };
     let len = if rng.percent(20) { len + rng.below(3) as u16 - 1 } else { len };
     let mut bytes = frame(opcode, dscp, rng.below(4) as u8, len, rng);
+    if stamps ^ rng.percent(10) {
+        bytes[50] |= 0x10;
+    }
     if rng.percent(10) {
         rng.fill(&mut bytes[26..30]); // from whatever address
         fix_sum(&mut bytes);
@@ -381,7 +398,8 @@ fn any(rng: &mut Rng) -> Inputs {
     }
     let len = if rng.percent(10) { rng.pick(&[0, 57, 58, 61, 62, 63, 64, len + 1]) } else { len };
     let mut i = input(&bytes, len, rng.percent(95));
-    i.cfg_data_hdr = profile.data_hdr;
+    i.cfg_data_hdr = data_hdr;
+    i.cfg_stamps = stamps;
     i.cfg_charge_less = profile.charge_less;
     i.cfg_ack_extra = profile.ack_extra;
     i.cfg_icrc = icrc;

@@ -14,11 +14,21 @@ fn pair(seed: u32) -> Lockstep<Regs> {
     Lockstep::new("rtt_sample", &Sizes::DEFAULT, Start::Random(seed)).expect("builds")
 }
 
-/// RTT-1: what gives a sample, by hand.
+/// RTT-1: what gives a sample, by hand, in both modes.
 #[test]
 fn rtt_1_which_transmission() -> Result<(), Mismatch> {
+    by_hand("rtt_sample/which_transmission.txt")
+}
+
+/// RTT-1: times echoed across the wrap of 16 bits.
+#[test]
+fn rtt_1_echoed_times() -> Result<(), Mismatch> {
+    by_hand("rtt_sample/echoed_times.txt")
+}
+
+fn by_hand(file: &str) -> Result<(), Mismatch> {
     let mut pair = pair(1);
-    for row in Table::read("rtt_sample/which_transmission.txt") {
+    for row in Table::read(file) {
         let frame = row.text("frame");
         let o = pair.clock(&Inputs {
             timed_valid: frame == "sack" || frame == "nack",
@@ -31,6 +41,8 @@ fn rtt_1_which_transmission() -> Result<(), Mismatch> {
             probed_valid: frame == "answer",
             probe_valid: frame == "end",
             probe_at: row.dec("at"),
+            timed_stamped: row.text("mode") == "echo",
+            cfg_stamps: row.text("mode") != "local",
             ..Inputs::default()
         })?;
         let origin = o.sample_valid.then(|| format!("{:?}", o.sample_origin));
@@ -69,6 +81,19 @@ type Answer = (u8, u8, u64, u16);
 
 /// What a clock's frame comes to.
 fn expected(i: &Inputs, passed: u64, answer: &Answer) -> Option<Said> {
+    if i.cfg_stamps {
+        let origin = match (i.probed_valid, i.timed_nack) {
+            _ if !(i.timed_valid || i.probed_valid) => return None,
+            (true, _) => Origin::Probe,
+            (false, true) => Origin::Nack,
+            (false, false) => Origin::Sack,
+        };
+        // Steps since the one that is echoed, as many as 16 bits can tell.
+        let steps = i128::from(i.timed_arrived / 128) - i128::from(i.timed_word);
+        let rtt = 128 * steps.rem_euclid(1 << 16) as u64;
+        let sample = Said::Sample(origin, i.timed_group, i.timed_dest, rtt);
+        return Some(if i.timed_stamped { sample } else { Said::Unsure });
+    }
     if i.probe_valid {
         let (group, dest, arrived, service) = *answer;
         // The last beat is 3 clocks behind; clocks are counted from there.
@@ -119,6 +144,8 @@ fn rtt_1_random_frames_agree() -> Result<(), Mismatch> {
                 timed_word: rng.pick(&[0, step, step.saturating_add(1), any as u16]),
                 probe_valid: rng.percent(20),
                 probe_at: rng.pick(&[at, any]),
+                timed_stamped: rng.percent(80),
+                cfg_stamps: clock / 1_000 % 2 == 1,
             };
             let o = pair.clock(&i)?;
             assert_eq!(said(&o), last, "clock {clock}");
@@ -128,7 +155,7 @@ fn rtt_1_random_frames_agree() -> Result<(), Mismatch> {
                 Some(Said::Unsure) => counts[3] += 1,
                 None => {}
             }
-            if i.probed_valid {
+            if i.probed_valid && !i.cfg_stamps {
                 answer = (i.timed_group, i.timed_dest, i.timed_arrived, i.timed_word);
             }
         }

@@ -231,6 +231,8 @@ impl Receiver {
             entropy: p.sport,
             ce: p.ce,
             rtx: p.rtx,
+            stamped: p.stamped,
+            stamp: p.stamp,
             size: p.len + u16::from(i.cfg_wire_overhead),
             ..Answer::default()
         };
@@ -1115,6 +1117,8 @@ impl Traffic {
             ce: rng.percent(10),
             ack_req: rng.percent(15),
             rtx: rng.percent(10),
+            stamped: rng.percent(50),
+            stamp: rng.bits() as u16,
             sport: any as u16,
             msn: (any >> 16) as u16,
             rkey: any as u32,

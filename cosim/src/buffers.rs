@@ -4,6 +4,7 @@
 //! Fractions are exact decimals. A byte count is compared with a product of fractions: "fits" and
 //! "at or below" by the product rounded down, "at or above" by the product rounded up.
 
+use rtl_model::header::TSETH_BYTES;
 use rtl_model::host_interface::{BANKS, CLASSES, index};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -35,6 +36,16 @@ pub struct Overheads {
     pub ack_hold: bool,
     /// `MaxCongestionWindow` unless given (CC-1).
     pub window: u64,
+}
+
+impl Overheads {
+    /// With a time stamp in each data packet (RTT-1).
+    #[must_use]
+    pub fn stamped(self) -> Self {
+        let more = u64::from(TSETH_BYTES);
+        let (data_header, wire) = (self.data_header + more, self.wire + more);
+        Self { data_header, wire, nominal: self.nominal + more, ..self }
+    }
 }
 
 impl Profile {

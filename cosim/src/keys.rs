@@ -38,6 +38,7 @@ pub const NIC: &[(&str, &str)] = &[
     ("ExponentialRetryCount", "TMR-4"),
     ("FixedRexmitTimeEnable", "TMR-3"),
     ("CqeOnLink", "PCI-6"),
+    ("RTTTimestampMode", "RTT-1"),
     ("ICRCEnable", "PKT-1"),
     ("CloseDelay", "QP-5"),
     ("EnableTransportStats", "section 15"),

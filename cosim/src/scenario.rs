@@ -105,6 +105,16 @@ pub enum Profile {
     Uet,
 }
 
+/// How round trips are measured (RTT-1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum TimestampMode {
+    /// From what the sender has written down of each packet.
+    #[default]
+    LocalDatabase = 0,
+    /// From times that packets carry and answers echo.
+    WireTimestamp = 1,
+}
+
 /// The egress scheduling types, as in the register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Scheduling {
@@ -232,6 +242,9 @@ pub struct Nic {
     pub fixed_rexmit_time_enable: Option<bool>,
     /// Completion entries take time on the link.
     pub cqe_on_link: Option<bool>,
+    /// How round trips are measured.
+    #[serde(rename = "RTTTimestampMode")]
+    pub rtt_timestamp_mode: Option<Spanned<TimestampMode>>,
     /// Frames carry an invariant CRC.
     #[serde(rename = "ICRCEnable")]
     pub icrc_enable: Option<bool>,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
-use rtl_model::header::ICRC_BYTES;
+use rtl_model::header::{ICRC_BYTES, TSETH_BYTES};
 use rtl_model::retransmit::TIMEOUT_PLACES;
 use rtl_model::sizes::Sizes;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use crate::keys::HERE;
 use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
     Build, CLK_PS, Fault, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
+    TimestampMode,
 };
 use crate::switch::downlink::DownlinkSettings;
 use crate::switch::settings::SwitchSettings;
@@ -71,6 +72,8 @@ pub struct NicSettings {
     pub cqe_on_link: bool,
     /// Frames carry an invariant CRC.
     pub icrc: bool,
+    /// Data packets carry the time of their making (RTT-1).
+    pub stamps: bool,
     /// Clocks from a completion to the close.
     pub close_delay: u64,
     /// What the profile sets.
@@ -226,6 +229,12 @@ macro_rules! pick {
 pub(crate) use pick;
 
 impl NicSettings {
+    /// The window's unit, with or without time stamps (CC-1).
+    pub fn unit(&self) -> u64 {
+        let stamp = if self.stamps { u64::from(TSETH_BYTES) } else { 0 };
+        self.mss + self.overheads.nominal - stamp
+    }
+
     /// Bytes of an ICRC in each frame.
     pub fn trailer(&self) -> u64 {
         if self.icrc { u64::from(ICRC_BYTES) } else { 0 }
@@ -412,6 +421,7 @@ impl Check<'_> {
             ..self.host(n, d)?
         };
         let icrc = pick!(n, d, icrc_enable).copied().unwrap_or(false);
+        let (stamps, overheads) = self.stamps(pick!(n, d, rtt_timestamp_mode), overheads)?;
         let trailer = if icrc { u64::from(ICRC_BYTES) } else { 0 };
         let largest = [mss + overheads.wire + trailer, SACK_WIRE + trailer];
         self.one_end_only(&n.pcie, &n.host_pcie)?;
@@ -457,6 +467,7 @@ impl Check<'_> {
             fixed: pick!(n, d, fixed_rexmit_time_enable).copied().unwrap_or(false),
             cqe_on_link: pick!(n, d, cqe_on_link).copied().unwrap_or(false),
             icrc,
+            stamps,
             close_delay: self.clocks("CloseDelay", pick!(n, d, close_delay), 0)?,
             overheads,
             buffers,
@@ -614,6 +625,21 @@ impl Check<'_> {
         Err(self.error(name, "name", what, "QP-1"))
     }
 
+    /// RTT-1: whether packets carry the time of their making, and their headers with it.
+    fn stamps(
+        &self,
+        mode: Option<&Spanned<TimestampMode>>,
+        overheads: Overheads,
+    ) -> Result<(bool, Overheads), ScenarioError> {
+        let wire = |m: &&Spanned<TimestampMode>| *m.get_ref() == TimestampMode::WireTimestamp;
+        let Some(mode) = mode.filter(wire) else { return Ok((false, overheads)) };
+        if self.profile == Profile::Uet {
+            let what = "profile `uet` has no time stamps in its packets";
+            return Err(self.error(mode, "RTTTimestampMode", what, "section 0"));
+        }
+        Ok((true, overheads.stamped()))
+    }
+
     fn unlike(
         &self,
         at: &Spanned<Nic>,
@@ -632,6 +658,10 @@ impl Check<'_> {
         if nics.iter().any(|n| n.icrc != new.icrc) {
             let what = "one NIC expects an ICRC and the other one sends none";
             return Err(self.error(at, "ICRCEnable", what, "PKT-1"));
+        }
+        if nics.iter().any(|n| n.stamps != new.stamps) {
+            let what = "is another one at the other NIC: both ends lay out packets alike";
+            return Err(self.error(at, "RTTTimestampMode", what, "RTT-1"));
         }
         if nics.iter().any(|n| n.initial_psn != new.initial_psn) {
             let what = "is not that of the NICs before: a QP's first PSN is the same at both ends";

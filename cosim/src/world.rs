@@ -439,7 +439,7 @@ fn registers(s: &NicSettings, hop: u64) -> Vec<(u16, u64)> {
         (index::CQ_BASE, CQ_BASE),
         (index::CQ_LOG2, u64::from(CQ_LOG2)),
         (index::INIT_WINDOW, s.window),
-        (index::UNIT, s.mss + over.nominal),
+        (index::UNIT, s.unit()),
         (index::FLAGS, flags),
         (index::ACK_TIMEOUT, s.ack_timeout),
         (index::RETRY, s.linear | s.expo << 8 | u64::from(s.fixed) << 16),
@@ -453,6 +453,7 @@ fn registers(s: &NicSettings, hop: u64) -> Vec<(u16, u64)> {
         (index::MAX_PAYLOAD, s.max_payload / 128 - 1),
         (index::OVERHEADS, overheads),
         (index::TRAILER, u64::from(s.icrc)),
+        (index::STAMPS, u64::from(s.stamps)),
         (index::PFC, s.buffers.pfc_enable | s.delay << 8),
         (index::ACK_HOLD, u64::from(over.ack_hold)),
     ];

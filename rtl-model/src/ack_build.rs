@@ -13,7 +13,10 @@
 //!
 //! Choices: an `ack_psn_offset` that 16 bits do not hold is clipped to −32,768, which is below
 //! every window, so that no sender takes it for a packet it has out. The SACK that answers a probe
-//! has the probe's id there. A NACK's timestamp is 0. An answer without a frame is passed over.
+//! has the probe's id there.
+//!
+//! RTT-1: a SACK or a NACK echoes the time of what drew it, with BTH's ts flag: a SACK that and the
+//! service time modulo 2^16 in place of the service time. A NACK without one has 0 there. An answer without a frame is passed over.
 
 use derive::{Image, ImageEnum};
 use serde::{Deserialize, Serialize};
@@ -240,7 +243,8 @@ fn sack(i: &Inputs) -> Frame {
     let a = &i.reply.answer;
     let ahead = i16::try_from(a.drew.ahead_of(a.cum)).unwrap_or(i16::MIN).cast_unsigned();
     let len = long(SACK_BYTES, i);
-    let base = Base { len, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ..base(i) };
+    let base =
+        Base { len, sport: a.entropy, opcode: OP_SACK, rtx: a.rtx, ts: a.stamped, ..base(i) };
     let seth = Seth {
         mark: u8::from(a.ce),
         probe: a.probe,
@@ -253,8 +257,9 @@ fn sack(i: &Inputs) -> Frame {
         sack_offset: a.sack_offset,
         bitmap: a.bitmap,
     };
-    let cc =
-        CcState { service: i.reply.service, ooo: a.ooo, penalty: i.reply.penalty, rcvd: a.rcvd };
+    let echo = if a.stamped { a.stamp } else { 0 };
+    let service = i.reply.service.wrapping_add(echo);
+    let cc = CcState { service, ooo: a.ooo, penalty: i.reply.penalty, rcvd: a.rcvd };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&seth.bytes()).put(&cc.bytes());
     frame(&hdr, len)
@@ -264,7 +269,15 @@ fn sack(i: &Inputs) -> Frame {
 fn nack(i: &Inputs) -> Frame {
     let a = &i.reply.answer;
     let len = long(NACK_BYTES, i);
-    let base = Base { len, sport: a.entropy, opcode: OP_NACK, rtx: a.rtx, psn: a.drew, ..base(i) };
+    let base = Base {
+        len,
+        sport: a.entropy,
+        opcode: OP_NACK,
+        rtx: a.rtx,
+        ts: a.stamped,
+        psn: a.drew,
+        ..base(i)
+    };
     let neth = Neth {
         reason: match a.nack {
             Nack::Trimmed => 0x01,
@@ -275,7 +288,7 @@ fn nack(i: &Inputs) -> Frame {
         receiver_qpn: a.own_qpn,
         sender_pdc: a.sender_qpn.0 as u16,
         psn: a.drew,
-        timestamp: 0,
+        timestamp: if a.stamped { a.stamp } else { 0 },
     };
     let mut hdr = Header::default();
     hdr.put(&base.bytes()).put(&neth.bytes());

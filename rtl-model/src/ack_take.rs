@@ -329,7 +329,9 @@ pub struct Outputs {
     pub timed_arrived: u64,
     /// Its retransmit flag.
     pub timed_rtx: bool,
-    /// A SACK's service time.
+    /// It has an echo.
+    pub timed_stamped: bool,
+    /// A SACK's service time, with what it echoes; a NACK's echo.
     pub timed_word: u16,
     /// To `tx_scheduler`.
     pub ack_valid: bool,
@@ -399,7 +401,9 @@ pub struct Regs {
     pub arrived: u64,
     /// The frame's retransmit flag.
     pub rtx: bool,
-    /// A SACK's service time.
+    /// It has an echo.
+    pub stamped: bool,
+    /// A SACK's service time, with what it echoes; a NACK's echo.
     pub word: u16,
     /// Of the bitmap, from the frame's.
     pub base: u16,
@@ -565,6 +569,7 @@ impl Block for Regs {
             timed_group: self.group,
             timed_arrived: self.arrived,
             timed_rtx: self.rtx,
+            timed_stamped: self.stamped,
             timed_word: self.word,
             ack_valid: self.state == State::Tell,
             ack_qp: self.qp,
@@ -745,7 +750,11 @@ impl Regs {
         self.clean = byte(1) & 0x60 == 0;
         self.drew = pair(2);
         (self.arrived, self.rtx) = (p.at, p.rtx);
-        self.word = (p.cc as u16).swap_bytes();
+        self.stamped = p.stamped;
+        self.word = match p.kind {
+            Kind::Nack => pair(18),
+            _ => (p.cc as u16).swap_bytes(),
+        };
         self.base = pair(18);
         self.bits = u64::from_be_bytes(std::array::from_fn(|n| byte(20 + n)));
         if matches!(p.kind, Kind::Ack | Kind::Sack | Kind::Nack) {

@@ -101,6 +101,7 @@ pub struct Outputs {
     #[bits(2)]
     pub cfg_max_payload: u8,
     pub cfg_icrc: bool,
+    pub cfg_stamps: bool,
     /// `InitialAckTimeout` in microseconds, 41 binary places.
     pub cfg_timeout: u64,
     /// `LinearRetryCount`.
@@ -176,6 +177,7 @@ pub struct Regs {
     #[bits(2)]
     pub max_payload: u8,
     pub icrc: bool,
+    pub stamps: bool,
     /// `InitialAckTimeout`.
     pub ack_timeout: u64,
     /// fixed, expo, linear.
@@ -252,6 +254,7 @@ impl Block for Regs {
             pcie_costs: of(index::PCIE_COSTS) as u32,
             max_payload: of(index::MAX_PAYLOAD) as u8,
             icrc: of(index::TRAILER) != 0,
+            stamps: of(index::STAMPS) != 0,
             ack_timeout: of(index::ACK_TIMEOUT),
             retry: of(index::RETRY) as u32,
             peer_valid: 0,
@@ -316,6 +319,7 @@ impl Block for Regs {
         o.cfg_read_request = (self.pcie_costs >> 16) as u16;
         o.cfg_max_payload = self.max_payload;
         o.cfg_icrc = self.icrc;
+        o.cfg_stamps = self.stamps;
         o.cfg_timeout = self.ack_timeout;
         o.cfg_linear = self.retry as u8 & 7;
         o.cfg_expo = (self.retry >> 8) as u8 & 31;
@@ -408,6 +412,7 @@ impl Regs {
             index::PCIE_COSTS => self.pcie_costs = value as u32,
             index::MAX_PAYLOAD => self.max_payload = value as u8,
             index::TRAILER => self.icrc = value != 0,
+            index::STAMPS => self.stamps = value != 0,
             index::ACK_TIMEOUT => self.ack_timeout = value,
             index::RETRY => self.retry = value as u32,
             _ => self.store_peer(u32::from(at - index::PEER), value),

@@ -205,6 +205,16 @@ pub fn meth(msn: u16) -> [u8; 4] {
     [high, low, high, low]
 }
 
+/// Bytes of TSETH.
+pub const TSETH_BYTES: u16 = 4;
+
+/// TSETH: when the packet was built, in steps of 128 ns (resolution 0, type 1).
+#[inline]
+pub fn tseth(stamp: u16) -> [u8; 4] {
+    let [high, low] = stamp.to_be_bytes();
+    [high, low, 0, 1]
+}
+
 /// AETH: an acknowledgement with credit 0x1f; `msn` counts completed messages, 24 bits.
 #[inline]
 pub fn aeth(msn: u32) -> [u8; 4] {
@@ -404,6 +414,7 @@ mod tests {
         assert_eq!(base.bytes(), want);
         assert_eq!(ip_sum(&want[14..34]), 0xffff);
         assert_eq!(meth(0x1234), [0x12, 0x34, 0x12, 0x34]);
+        assert_eq!(tseth(0x1234), [0x12, 0x34, 0, 1]);
         assert_eq!(aeth(0x01_0203), [0x1f, 1, 2, 3]);
     }
 

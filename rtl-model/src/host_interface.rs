@@ -238,6 +238,7 @@ pub mod index {
     pub const PCIE_COSTS: u16 = 196;
     pub const MAX_PAYLOAD: u16 = 197;
     pub const TRAILER: u16 = 248;
+    pub const STAMPS: u16 = 249;
 }
 
 /// Destinations that the registers can hold.
@@ -481,6 +482,7 @@ registers! {
     ];
     "loss" LOSS [F::new("loss", 0, 11, 512)];
     "trailer" TRAILER [F::new("icrc", 0, 1, 0)];
+    "stamps" STAMPS [F::new("stamps", 0, 1, 0)];
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@
 //! neither window nor `replay_store`, which has its record, and is given no PSN: its entropy value
 //! is new.
 //! QP-4: while the peer's number is unknown, R is set and the QP field is this side's own number.
+//! RTT-1: with `cfg_stamps` a TSETH stands behind METH, and each data packet and probe says when its
+//! frame was made: clocks in whole steps of 128, modulo 2^16. One that goes again says so anew.
 //! Section 12: Ethernet, IPv4, UDP, BTH, METH, RETH, then zeros up to `cfg_data_hdr`.
 //!
 //! Borders and choices:
@@ -28,11 +30,12 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::header::{
     Base, Header, ICRC_BYTES, OP_FIRST, OP_LAST, OP_MIDDLE, OP_ONLY, OP_PROBE, PROBE_BYTES, Peth,
-    Reth, meth,
+    Reth, meth, tseth,
 };
 use crate::image::Wide;
 use crate::path_probe::place_of;
 use crate::path_select::FIRST_PORT;
+use crate::rtt_sample::STEP_BITS;
 use crate::sizes::Sizes;
 use crate::types::{Frame, Psn, Qpn, Segment};
 
@@ -124,6 +127,11 @@ pub struct Inputs {
     pub cfg_wire_overhead: u8,
     /// From `csr`: 4 B more.
     pub cfg_icrc: bool,
+    /// From `csr`: `RTTTimestampMode` is `WireTimestamp`.
+    pub cfg_stamps: bool,
+    /// Clocks since reset.
+    #[bits(48)]
+    pub now: u64,
 }
 
 /// Output ports, without the `_o`.
@@ -407,9 +415,9 @@ impl Regs {
         }
     }
 
-    fn peth(&self) -> Peth {
+    fn peth(&self, stamp: u16) -> Peth {
         let remote = if self.remote_valid { self.remote } else { Qpn(0) };
-        let (probe_id, timestamp) = (self.probe_id, 0);
+        let (probe_id, timestamp) = (self.probe_id, stamp);
         Peth { probe_id, own_pdc: self.own_qpn.0 as u16, peer_pdc: remote.0 as u16, timestamp }
     }
 
@@ -423,6 +431,7 @@ impl Regs {
             (seg.len + u16::from(i.cfg_wire_overhead)) & 0x3fff
         };
         let by_sender = !self.remote_valid || self.probe;
+        let stamp = if i.cfg_stamps { (i.now >> STEP_BITS) as u16 } else { 0 };
         let base = Base {
             dst_mac: i.cfg_hop_mac,
             src_mac: i.cfg_own_mac,
@@ -444,16 +453,20 @@ impl Regs {
             ack_req: self.ack_req(),
             by_sender,
             rtx: self.rtx,
-            ts: false,
+            ts: i.cfg_stamps,
             psn: seg.psn,
         };
         let mut hdr = Header::default();
         hdr.put(&base.bytes());
         if self.probe {
-            hdr.put(&self.peth().bytes());
+            hdr.put(&self.peth(stamp).bytes());
         } else {
             let reth = Reth { raddr: seg.raddr, rkey: seg.rkey, msg_len: seg.msg_len };
-            hdr.put(&meth(seg.msn)).put(&reth.bytes());
+            hdr.put(&meth(seg.msn));
+            if i.cfg_stamps {
+                hdr.put(&tseth(stamp));
+            }
+            hdr.put(&reth.bytes());
         }
         Frame {
             hdr: hdr.wide(),

@@ -15,6 +15,8 @@
 //!   mean nothing on a control opcode. Where the two are one number it is that of trimmed.
 //! - A payload has 0 to 8,192 B. Control frames have one length each: 62, 94, 78, 74 B, the ACK
 //!   `cfg_ack_extra` bytes more.
+//! - RTT-1: with `cfg_stamps` a data packet has a TSETH behind METH, and BTH's ts flag; without
+//!   neither. One with the other flag has a wrong length. A trim cuts TSETH.
 //! - With `cfg_icrc` every frame but trimmed and PFC's is 4 B longer, for its ICRC (PKT-1); a wrong
 //!   one is the last check (`Icrc`).
 //! - The reserved flag and DF of IPv4, the UDP checksum, `P_Key` and BTH's reserved bits are
@@ -28,7 +30,8 @@ use crate::block::Block;
 use crate::header::{
     ACK_BYTES, BASE_BYTES, ETHERTYPE_IPV4, ETHERTYPE_PFC, FCS_BYTES, ICRC_BYTES, IP_UDP,
     NACK_BYTES, OP_ACK, OP_FIRST, OP_LAST, OP_MIDDLE, OP_NACK, OP_ONLY, OP_PROBE, OP_SACK,
-    PFC_BYTES, PFC_MAC, PFC_OPCODE, PROBE_BYTES, SACK_BYTES, TRIMMED_BYTES, UDP_PORT, ip_sum,
+    PFC_BYTES, PFC_MAC, PFC_OPCODE, PROBE_BYTES, SACK_BYTES, TRIMMED_BYTES, TSETH_BYTES, UDP_PORT,
+    ip_sum,
 };
 use crate::image::Wide;
 use crate::sizes::Sizes;
@@ -79,6 +82,8 @@ pub struct Inputs {
     pub cfg_ack_extra: u8,
     /// From `csr`: `ICRCEnable`.
     pub cfg_icrc: bool,
+    /// From `csr`: `RTTTimestampMode` is `WireTimestamp`.
+    pub cfg_stamps: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -238,6 +243,7 @@ impl Received<'_> {
         let icrc = if self.i.cfg_icrc { ICRC_BYTES } else { 0 };
         let only = |bytes| (self.i.frame_len == bytes + icrc).then_some(0);
         match kind {
+            Kind::Data if self.ts() != self.i.cfg_stamps => None,
             Kind::Data => (self.i.frame_len)
                 .checked_sub(u16::from(self.i.cfg_data_hdr) + FCS_BYTES + icrc)
                 .filter(|payload| *payload <= MAX_PAYLOAD),
@@ -247,6 +253,11 @@ impl Received<'_> {
             Kind::Nack => only(NACK_BYTES),
             Kind::Probe => only(PROBE_BYTES),
         }
+    }
+
+    /// BTH's ts flag.
+    fn ts(&self) -> bool {
+        self.bytes[50] & 0x10 != 0
     }
 
     /// `bytes` bytes after BTH, as they lie.
@@ -319,6 +330,7 @@ fn fields(f: &Received<'_>, kind: Kind, len: u16) -> Parsed {
         len,
         charge: f.i.frame_len - u16::from(f.i.cfg_charge_less),
         at: f.i.frame_at,
+        stamped: f.ts() && kind != Kind::Trimmed,
         ..Parsed::default()
     };
     if matches!(kind, Kind::Data | Kind::Trimmed) {
@@ -328,9 +340,11 @@ fn fields(f: &Received<'_>, kind: Kind, len: u16) -> Parsed {
     }
     match kind {
         Kind::Data => {
-            p.raddr = f.number::<8>(58);
-            p.rkey = f.full(66);
-            p.msg_len = f.full(70);
+            let reth = if f.i.cfg_stamps { 58 + usize::from(TSETH_BYTES) } else { 58 };
+            p.raddr = f.number::<8>(reth);
+            p.rkey = f.full(reth + 8);
+            p.msg_len = f.full(reth + 12);
+            p.stamp = if f.i.cfg_stamps { f.half(58) } else { 0 };
         }
         Kind::Trimmed => p.last_hop = b[15] >> 2 != f.i.cfg_dscp4,
         Kind::Ack => p.ctrl = f.after_bth(4),
@@ -339,7 +353,10 @@ fn fields(f: &Received<'_>, kind: Kind, len: u16) -> Parsed {
             p.cc = f.number::<8>(82).swap_bytes();
         }
         Kind::Nack => p.ctrl = f.after_bth(20),
-        Kind::Probe => p.ctrl = f.after_bth(16),
+        Kind::Probe => {
+            p.ctrl = f.after_bth(16);
+            p.stamp = f.half(54 + 12);
+        }
     }
     p
 }

@@ -4,6 +4,11 @@
 //! less the one in which the serialisation of what drew it ended, less the service time that it
 //! reports. Latency 1 clock, a sample a clock.
 //!
+//! RTT-1, `WireTimestamp` (`cfg_stamps`): the same clock in whole steps of 128, less the word that the
+//! frame echoes, modulo 2^16: of a SACK when its packet was built and the service time, of a NACK
+//! when. However often the packet was sent; a frame without an echo is `unsure`. An answer to a probe
+//! gives its sample at once, and `path_probe` is not asked.
+//!
 //! Unit: a clock is 1 ns, a step of service time 128. Both ends are taken up to the next whole
 //! clock, and what is left is never less than nothing. A NACK has no service time.
 //!
@@ -27,8 +32,8 @@ use crate::sizes::Sizes;
 
 /// Bits of a clock count.
 const CLOCK_MASK: u64 = (1 << 48) - 1;
-/// A step of service time is 2 to this many clocks.
-const STEP_BITS: u32 = 7;
+/// A step of service time, or of a time stamp, is 2 to this many clocks.
+pub const STEP_BITS: u32 = 7;
 
 /// From the end of a frame in `egress_arbiter` to its last beat.
 const PORT_CLOCKS: u64 = 3;
@@ -83,13 +88,17 @@ pub struct Inputs {
     pub timed_arrived: u64,
     /// Its retransmit flag.
     pub timed_rtx: bool,
-    /// Its service time.
+    /// It has an echo.
+    pub timed_stamped: bool,
+    /// Its service time, or what it echoes.
     pub timed_word: u16,
     /// From `path_probe`: the answer was to the last probe on its value.
     pub probe_valid: bool,
     /// The clock in which that one's serialisation ended.
     #[bits(48)]
     pub probe_at: u64,
+    /// From `csr`: `RTTTimestampMode` is `WireTimestamp`.
+    pub cfg_stamps: bool,
 }
 
 /// Output ports, without the `_o`.
@@ -160,6 +169,10 @@ impl Block for Regs {
     }
 
     fn clock(&mut self, i: &Inputs, _: &Outputs) {
+        if i.cfg_stamps {
+            self.by_the_echo(i);
+            return;
+        }
         let sure = i.timed_sent == 1 && !i.timed_rtx || i.timed_sent == 2 && i.timed_rtx;
         self.sample_valid = i.probe_valid || i.timed_valid && sure;
         self.unsure_valid = i.timed_valid && !i.probe_valid && !sure;
@@ -182,6 +195,25 @@ impl Block for Regs {
     fn idle(&self, i: &Inputs) -> bool {
         let events = self.sample_valid || self.unsure_valid;
         !(events || i.timed_valid || i.probed_valid || i.probe_valid)
+    }
+}
+
+impl Regs {
+    /// `WireTimestamp`: the frame says when what drew it was built.
+    fn by_the_echo(&mut self, i: &Inputs) {
+        let comes = i.timed_valid || i.probed_valid;
+        self.sample_valid = comes && i.timed_stamped;
+        self.unsure_valid = comes && !i.timed_stamped;
+        if comes {
+            self.sample_origin = match (i.probed_valid, i.timed_nack) {
+                (true, _) => Origin::Probe,
+                (false, true) => Origin::Nack,
+                (false, false) => Origin::Sack,
+            };
+            (self.sample_group, self.sample_dest) = (i.timed_group, i.timed_dest);
+            let steps = ((i.timed_arrived >> STEP_BITS) as u16).wrapping_sub(i.timed_word);
+            self.sample_rtt = u64::from(steps) << STEP_BITS;
+        }
     }
 }
 

@@ -892,6 +892,8 @@ impl Regs {
             entropy: p.sport,
             ce: p.ce && !probe,
             rtx: p.rtx,
+            stamped: p.stamped,
+            stamp: p.stamp,
             size: if probe { header::PROBE_BYTES } else { wire },
             ..Answer::default()
         }

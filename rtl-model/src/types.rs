@@ -238,6 +238,10 @@ pub enum Nack {
 /// A received frame, parsed. Fields that its kind does not have are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
 pub struct Parsed {
+    /// A time of its sender's is in it: BTH's ts flag, and the header is there (RTT-1).
+    pub stamped: bool,
+    /// That time, of a data packet or a probe: when it was built, in steps of 128 ns.
+    pub stamp: u16,
     /// Trimmed on the last hop.
     pub last_hop: bool,
     /// What it is.
@@ -291,6 +295,10 @@ pub struct Parsed {
 /// One arrival's answer: a SACK, a cumulative ACK, or both (the SACK goes first); or a NACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Packed, Serialize, Deserialize)]
 pub struct Answer {
+    /// What drew it has said when it was built (RTT-1).
+    pub stamped: bool,
+    /// Then, in steps of 128 ns.
+    pub stamp: u16,
     /// The SACK answers a probe, whose id is in `drew`.
     pub probe: bool,
     /// A NACK goes.

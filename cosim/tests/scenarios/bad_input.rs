@@ -126,6 +126,26 @@ fn wrong() -> Vec<Wrong> {
             "ICRCEnable",
             &["sends none", "PKT-1"],
         ),
+        head(
+            "RTTTimestampMode = \"Wire\"",
+            "RTTTimestampMode",
+            &["unknown variant", "WireTimestamp"],
+        ),
+        nic(
+            "name = \"b\"\naddress = \"10.0.0.2\"\nRTTTimestampMode = \"WireTimestamp\"",
+            "RTTTimestampMode",
+            &["at the other NIC", "RTT-1"],
+        ),
+        Wrong {
+            text: scenario(
+                "profile = \"uet\"\nlimit = \"50us\"\n[defaults]\n\
+                 RTTTimestampMode = \"WireTimestamp\"",
+                &message("1B", ""),
+            ),
+            line: "RTTTimestampMode = \"WireTimestamp\"",
+            key: "RTTTimestampMode",
+            says: &["profile `uet`", "section 0"],
+        },
     ]
 }
 

@@ -258,6 +258,18 @@ impl Attributes {
     }
 }
 
+/// RTT-1, SEG-3: a full packet with a time stamp, on the wire and in flight.
+fn one_stamped_packet(out: &mut Figures) {
+    let head = "limit = \"100us\"\n[defaults]\nRTTTimestampMode = \"WireTimestamp\"\n";
+    let mut flight = 0;
+    let seen = see(&scenario(head, &message("4096B", "")), |world| {
+        flight = flight.max(world.nodes[0].nic.o.window.flight_sum);
+        false
+    });
+    out.insert("mrc.data_wire_wts", n(seen.of_opcode(0, &DATA)[0].len() as u64));
+    out.insert("mrc.data_nominal_wts", n(u64::from(flight)));
+}
+
 /// One message of one full packet, and what comes back.
 fn one_packet(out: &mut Figures) {
     let (mut bell, mut flight, mut free) = (None, 0, Vec::new());
@@ -479,8 +491,6 @@ type Figures = BTreeMap<&'static str, Ratio>;
 
 /// Keys that no run shows yet, or that are none of a run's, by what they begin with.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("mrc.data_wire_wts", "WireTimestamp comes with the RTT samples"),
-    ("mrc.data_nominal_wts", "WireTimestamp comes with the RTT samples"),
     ("mrc.trimmed_", "a switch that trims comes with the losses"),
     ("mrc.sackloss_", "gap search comes with the losses"),
     ("mrc.nack_wire", "NACKs come with the losses"),
@@ -523,6 +533,7 @@ fn measured() -> Figures {
         out.insert(key, Attributes { lanes, ..DEFAULTS }.measured().link_gbps);
     }
     one_packet(&mut out);
+    one_stamped_packet(&mut out);
     one_mebibyte(&mut out);
     nothing(&mut out);
     sack_time(&mut out);

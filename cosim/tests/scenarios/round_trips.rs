@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use cosim::event::Event;
+use cosim::switch::frame::Kind;
 use rtl_model::rtt_sample::Origin;
 
-use crate::common::{Log, listed, lockstep, message, number, scenario, settings};
+use crate::common::{Log, listed, lockstep, message, model, number, scenario, settings};
 
 /// A run in lockstep to its end, with every message whole.
 fn whole(head: &str, messages: &str) -> Log {
@@ -183,4 +184,151 @@ fn rtt_1_an_answer_to_a_probe_gives_one() {
     let due: Vec<_> = answers.map(of).collect();
     let found: Vec<_> = samples(&log).into_iter().filter(|s| s.0 == Origin::Probe).collect();
     assert_eq!(found, due[..1], "the answer that brings it back");
+}
+
+/// The head of a scenario with time stamps.
+fn stamped(more: &str) -> String {
+    format!("limit = \"300us\"\n[defaults]\nRTTTimestampMode = \"WireTimestamp\"\n{more}")
+}
+
+/// What each transmission of NIC `a` says of when it was built, by PSN and retransmit flag; held
+/// against the clock before the one in which its frame shows.
+fn stamps(log: &Log) -> BTreeMap<(u64, bool), u64> {
+    let [sent, _] = wire(log);
+    let data = sent.iter().filter(|(_, f)| f[42] >> 4 == 0xc);
+    let of = |f: &[u8]| {
+        assert_eq!((f[50] & 0x10, &f[60..62]), (0x10, &[0, 1][..]), "ts, 128 ns, type 1");
+        ((number(&f[51..54]), again(f)), number(&f[58..60]))
+    };
+    let said: BTreeMap<_, _> = data.map(|(_, f)| of(f)).collect();
+    for (clock, nic, event) in &log.0 {
+        match event {
+            Event::Made(made) if *nic == 0 && made.kind.is_data() => {
+                let key = (u64::from(made.psn), made.kind == Kind::Retransmission);
+                // Of a packet that goes again several times the last one counts.
+                let later = log.0.iter().filter(|e| {
+                    e.0 > *clock
+                        && e.1 == 0
+                        && matches!(&e.2, Event::Made(m) if m.kind == made.kind && m.psn == made.psn)
+                });
+                if later.count() == 0 {
+                    assert_eq!(said[&key], (clock - 1) >> 7 & 0xffff, "{key:?}");
+                }
+            }
+            _ => {}
+        }
+    }
+    said
+}
+
+/// The rule by the wire alone, in steps of 128 ns, each frame of use: its arrival less when what
+/// drew it was built less its service time; a frame without an echo gives none.
+fn by_the_stamps(log: &Log) -> Vec<(Origin, u64)> {
+    let said = stamps(log);
+    let [_, came] = wire(log);
+    let of = |(clock, f): &Seen| {
+        let origin = match f[42] {
+            0xdc => Origin::Sack,
+            0xdd => Origin::Nack,
+            _ => return None,
+        };
+        let echo = if f[42] == 0xdc { service(f) } else { number(&f[72..74]) };
+        if f[50] & 0x10 == 0 {
+            assert_eq!(echo, 0, "nothing is echoed");
+            return None;
+        }
+        let psn = if f[42] == 0xdc { drew(f) } else { number(&f[51..54]) };
+        let service = (echo - said[&(psn, again(f))]) & 0xffff;
+        Some((origin, (((clock >> 7) - said[&(psn, again(f))] - service) & 0xffff) << 7))
+    };
+    came.iter().filter_map(of).collect()
+}
+
+/// RTT-1, `WireTimestamp`, PKT-1, section 0: packets carry a TSETH, 4 B more; each SACK echoes its
+/// packet's with the service time, which packets of 8,192 B have.
+#[test]
+fn rtt_1_wire_timestamps_quiet() {
+    let log = whole(&stamped(""), &(message("100B", "") + &message("409600B", "at = \"10us\"")));
+    let [sent, _] = wire(&log);
+    let sizes: Vec<_> = sent.iter().map(|(_, f)| f.len()).filter(|n| *n > 94).collect();
+    assert_eq!((sizes[0], sizes[1]), (182, 4_178));
+    assert_eq!((samples(&log).len(), unsure(&log)), (101, 0));
+
+    let log = whole(&stamped("MSS = 8192\nDelay = \"1us\"\n"), &message("819200B", ""));
+    assert_eq!(samples(&log), by_the_stamps(&log));
+    let (said, [_, came]) = (stamps(&log), wire(&log));
+    let sacks = came.iter().filter(|(_, f)| f[42] == 0xdc);
+    let steps = sacks.map(|(_, f)| (service(f) - said[&(drew(f), false)]) & 0xffff);
+    assert!(steps.min() >= Some(1), "a packet alone takes more than 128 ns");
+    // From when it was built: two Delays, its own 165 ns, and what it waits for.
+    assert!(samples(&log).iter().all(|(_, rtt)| *rtt >= 2_048), "{:?}", samples(&log));
+}
+
+/// RTT-1, `WireTimestamp`: a packet sent three times gives a sample of its third transmission, and a
+/// SACK that comes after its packet has gone again one of the first; ACK-2: the SACK of a packet
+/// that is acknowledged gives none.
+#[test]
+fn rtt_1_wire_timestamps_of_packets_sent_more_than_once() {
+    let head = stamped("InitialAckTimeout = \"20us\"\n");
+    let lost = "[[switch]]\naction = \"drop\"\nkind = [\"data\", \"retransmission\"]\npsn = 0\n\
+                count = 2\n";
+    let log = whole(&head, &(message("100B", "") + lost));
+    assert_eq!((samples(&log), unsure(&log)), (by_the_stamps(&log), 0));
+    assert_eq!(samples(&log).len(), 1);
+
+    let late = "[[switch]]\naction = \"delay\"\nkind = \"SACK\"\nby = \"30us\"\n\
+                [[switch]]\naction = \"delay\"\nkind = \"ACK\"\nby = \"30us\"\n";
+    let log = whole(&head, &(message("100B", "") + late));
+    assert_eq!(samples(&log), by_the_stamps(&log)[..1]);
+    assert!(samples(&log)[0].1 > 30_000);
+}
+
+/// RTT-1, NAK-1, `WireTimestamp`: a trim cuts TSETH, so its NACK gives no sample; the SACK of the
+/// packet's second transmission does. A packet out of the window is whole: its NACK gives one.
+#[test]
+fn rtt_1_wire_timestamps_and_nacks() {
+    let trim = "[[switch]]\naction = \"trim\"\nkind = \"data\"\npsn = 0\ntransmission = 1\n";
+    let log = whole(&stamped(""), &(message("100B", "") + trim));
+    assert_eq!((samples(&log), unsure(&log)), (by_the_stamps(&log), 1));
+    assert_eq!(samples(&log).iter().map(|s| s.0).collect::<Vec<_>>(), [Origin::Sack]);
+}
+
+/// RTT-1, PTH-2, `WireTimestamp`: an answer to a probe echoes the probe's own time.
+#[test]
+fn rtt_1_wire_timestamps_in_probes() {
+    let text = message("600KB", "")
+        + &message("100B", "at = \"40us\"")
+        + "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = 3\nuntil = \"15us\"\n\
+           [[switch]]\naction = \"drop\"\nkind = \"probe\"\nuntil = \"45us\"\n\
+           [[switch]]\naction = \"delay\"\nkind = \"ACK\"\nby = \"60us\"\n";
+    let log = whole(&stamped("InitialAckTimeout = \"20us\"\n"), &text);
+    let [sent, came] = wire(&log);
+    let answers = came.iter().filter(|(_, f)| f[42] == 0xdc && f[55] & 2 != 0);
+    let of = |(clock, f): &Seen| {
+        let probe = sent.iter().find(|(_, p)| p[42] == 0xde && p[58..60] == f[56..58]);
+        let built = number(&probe.expect("sent").1[66..68]);
+        let served = (service(f) - built) & 0xffff;
+        assert!(served < 16, "the echo is the probe's time and the service time");
+        (Origin::Probe, (((clock >> 7) - built - served) & 0xffff) << 7)
+    };
+    let due: Vec<_> = answers.map(of).collect();
+    let found: Vec<_> = samples(&log).into_iter().filter(|s| s.0 == Origin::Probe).collect();
+    assert_eq!(found, due);
+    assert!(!found.is_empty());
+}
+
+/// RTT-1, `WireTimestamp`: a packet is built in the last steps before the stamps wrap, after 8.4 ms,
+/// and its SACK comes after that.
+#[test]
+fn rtt_1_wire_timestamps_wrap() {
+    let head = stamped("Delay = \"300ns\"\n").replace("300us", "9ms");
+    let mut log = Log::default();
+    let text = scenario(&head, &message("100B", "at = \"8371500ns\""));
+    model(&settings(&text), &mut log, |_| false);
+    let said = stamps(&log)[&(0, false)];
+    let [_, came] = wire(&log);
+    let sack = came.iter().find(|(_, f)| f[42] == 0xdc).expect("a SACK");
+    assert!(said > 65_530 && sack.0 >> 7 & 0xffff < 10, "{said}, {}", sack.0);
+    assert_eq!(samples(&log), by_the_stamps(&log));
+    assert!((600..900).contains(&samples(&log)[0].1), "{:?}", samples(&log));
 }

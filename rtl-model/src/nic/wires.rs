@@ -912,6 +912,7 @@ pub(super) mod from {
             i.rtt_sample.timed_dest = o.skip_dest;
             i.rtt_sample.timed_arrived = o.timed_arrived;
             i.rtt_sample.timed_rtx = o.timed_rtx;
+            i.rtt_sample.timed_stamped = o.timed_stamped;
             i.rtt_sample.timed_word = o.timed_word;
         }
     }
@@ -1158,6 +1159,8 @@ impl Nic {
         i.packet_parse.cfg_dscp5 = o.cfg_dscp5;
         i.packet_parse.cfg_data_hdr = o.cfg_data_hdr;
         i.packet_parse.cfg_icrc = o.cfg_icrc;
+        i.packet_parse.cfg_stamps = o.cfg_stamps;
+        i.rtt_sample.cfg_stamps = o.cfg_stamps;
         i.packet_parse.cfg_charge_less = o.cfg_charge_less;
         i.packet_parse.cfg_ack_extra = o.cfg_ack_extra;
         i.ingress_pool.cfg_ingress_pool = o.cfg_ingress_pool;
@@ -1194,6 +1197,7 @@ impl Nic {
         i.path_probe.cfg_timeout = o.cfg_timeout;
         i.path_probe.cfg_icrc = o.cfg_icrc;
         i.packet_build.cfg_icrc = o.cfg_icrc;
+        i.packet_build.cfg_stamps = o.cfg_stamps;
         i.ack_ask.cfg_timeout = o.cfg_timeout;
         i.retransmit.cfg_linear = o.cfg_linear;
         i.retransmit.cfg_expo = o.cfg_expo;
@@ -1367,7 +1371,8 @@ impl Nic {
         let (i, wake) = (&mut self.i, &mut self.wake);
         valid(&mut i.timer_wheel.tick, ports.tick, wake, at::timer_wheel);
         valid(&mut i.ask_wheel.tick, ports.tick, wake, at::ask_wheel);
-        // The count wakes nobody: it is looked at when a packet has been sent or a beat comes.
+        // The count wakes nobody: it is looked at when a packet is made or sent, or a beat comes.
+        i.packet_build.now = ports.now;
         i.retransmit.now = ports.now;
         i.port_rx.now = ports.now;
         i.path_probe.now = ports.now;

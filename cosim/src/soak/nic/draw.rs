@@ -86,6 +86,10 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
         rng.percent(30),
         rng.pick(&[0, 0, 1, 500, 2_000]),
     );
+    // Profile uet has no other mode.
+    if text.contains("profile = \"mrc\"") && rng.percent(40) {
+        text.push_str("RTTTimestampMode = \"WireTimestamp\"\n");
+    }
     if scope.lossy {
         let timeout = rng.pick(&[3, 5, 10, 20]);
         let allowance = rng.pick(&[0, 1, 3, 16, 64, 512, 1023]);
