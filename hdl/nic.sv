@@ -492,6 +492,7 @@ module nic
   logic retransmit_look_discard;
   logic retransmit_hold_valid;
   slot_t retransmit_hold_slot;
+  logic retransmit_copying;
   logic retransmit_arm_valid;
   slot_t retransmit_arm_slot;
   logic [7:0] retransmit_arm_gen;
@@ -2030,6 +2031,7 @@ module nic
       .look_rsp_port_o(replay_store_look_rsp_port),
       .hold_valid_i(retransmit_hold_valid),
       .hold_slot_i(retransmit_hold_slot),
+      .copying_i(retransmit_copying),
       .final_valid_i(completion_final_valid),
       .final_ready_o(replay_store_final_ready),
       .final_slot_i(completion_final_slot),
@@ -2173,6 +2175,7 @@ module nic
       .look_rsp_port_i(replay_store_look_rsp_port),
       .hold_valid_o(retransmit_hold_valid),
       .hold_slot_o(retransmit_hold_slot),
+      .copying_o(retransmit_copying),
       .ticks_i(timer_wheel_now),
       .arm_valid_o(retransmit_arm_valid),
       .arm_slot_o(retransmit_arm_slot),

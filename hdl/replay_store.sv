@@ -8,8 +8,9 @@
 // upward, then in the order in which they were freed.
 // A look finds the packet of a PSN or of a slot; a hit was built and is not retired. One of them
 // retires it. CPL-2: another hits what is retired, waits for `final`, and has no copy in egress.
-// Between the turn of a copy, `hold`, and its `gone` the slot counts as in egress. The
-// end of serialisation of a packet that is not retired goes on to retransmit as `sent`.
+// Its `final` waits while such a copy is decided. Between the turn of a copy, `hold`, and its
+// `gone` the slot counts as in egress. The end of serialisation of a packet that is not retired
+// goes on to retransmit as `sent`.
 // Latency: a record is kept in the clock in which `build` is taken (always); a look taken in clock
 // N is answered in clock N + 3, of a slot N + 2, a final takes 2 clocks; `gone` acts at once, is
 // `sent` a clock later, and holds back for a clock a look or a final that is about to act. Look
@@ -68,6 +69,7 @@ module replay_store
   output logic    [15:0] look_rsp_port_o,
   input  logic           hold_valid_i,
   input  slot_t          hold_slot_i,
+  input  logic           copying_i,         // whether that packet goes again is being decided
 
   // Last packets of messages completed, from completion
   input  logic  final_valid_i,
@@ -196,7 +198,8 @@ module replay_store
 
   assign build_ready_o = 1'b1;
   assign look_ready_o = regs_q.state == Idle;
-  assign final_ready_o = regs_q.state == Idle && !look_valid_i;
+  assign final_ready_o = regs_q.state == Idle && !look_valid_i
+      && !(copying_i && final_valid_i && hold_slot_i == final_slot_i);
 
   assign look_rsp_valid_o = regs_q.rsp_valid;
   assign look_rsp_hit_o = regs_q.rsp_hit;
@@ -279,7 +282,7 @@ module replay_store
           regs_d.qp       = look_qp_i;
           regs_d.psn      = look_psn_i;
           regs_d.discards = look_discard_i;
-        end else if (final_valid_i) begin
+        end else if (final_valid_i && final_ready_o) begin
           regs_d.state = Final;
           regs_d.found = final_slot_i;
         end
@@ -378,6 +381,10 @@ module replay_store
   `ASSERT(Conserved_A, regs_q.used + unused_sum == ALL)
   // RTX-2: a copy is made of a packet that has left egress.
   `ASSERT(HoldsOne_A, hold_valid_i |-> !regs_q.egress[hold_slot_i[SB-1:0]])
+  // It is there still.
+  `ASSERT(
+      HoldsOwned_A,
+      hold_valid_i |-> regs_q.live[hold_slot_i[SB-1:0]] || regs_q.hold_last[hold_slot_i[SB-1:0]])
   // A slot that is freed has no copy in egress.
   `ASSERT(FreedHasLeft_A, regs_q.freed_valid |-> !regs_q.egress[regs_q.freed[SB-1:0]])
 

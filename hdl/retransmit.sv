@@ -110,6 +110,7 @@ module retransmit
   // Copies on their way to egress, to replay_store
   output logic  hold_valid_o,
   output slot_t hold_slot_o,
+  output logic  copying_o,     // level: it may be copied though it is retired (CPL-2)
 
   // Timers, to timer_wheel
   input  micros_t       ticks_i,
@@ -343,6 +344,7 @@ module retransmit
   assign look_discard_o = regs_q.discard;
   assign hold_valid_o = regs_q.hold_valid;
   assign hold_slot_o = regs_q.slot;
+  assign copying_o = regs_q.job == Copy && regs_q.state != Idle;
   assign cancel_valid_o = regs_q.cancel_valid;
   assign cancel_slot_o = regs_q.slot;
   assign map_valid_o = regs_q.state == Map;

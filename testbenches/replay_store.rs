@@ -164,6 +164,8 @@ struct Bench {
     /// The slot whose end of serialisation must be told in this clock.
     sent: Option<u16>,
     held: u32,
+    /// A copy that is being decided (CPL-2): its slot, the clocks left, whether it may be made.
+    copy: Option<(u16, u64, bool)>,
     /// Copies of packets that are retired.
     copied: u32,
     missed: u32,
@@ -187,6 +189,7 @@ impl Bench {
             due: None,
             sent: None,
             held: 0,
+            copy: None,
             copied: 0,
             missed: 0,
             without: 0,
@@ -266,9 +269,16 @@ impl Bench {
                 self.i.gone_slot = p.slot;
             }
         }
-        if !self.i.look_valid && self.due.is_none() && rng.percent(pace.retire) {
+        if !self.i.look_valid
+            && self.due.is_none()
+            && self.copy.is_none()
+            && rng.percent(pace.retire)
+        {
             let ops = [Look::Retire, Look::Retire, Look::Psn, Look::Slot, Look::Held];
             self.i.look_op = rng.pick(&ops);
+            if self.live.iter().any(Packet::held) && rng.percent(30) {
+                self.i.look_op = Look::Held;
+            }
             self.i.look_slot = rng.below(u64::from(self.sizes.slots)) as u16;
             let retires = self.i.look_op == Look::Retire;
             if let Some(p) = pick(rng, &self.live, &|p| !(retires && p.retired)) {
@@ -286,12 +296,27 @@ impl Bench {
                 }
             }
         }
+        if self.i.look_valid
+            && self.i.look_op == Look::Held
+            && let Some(p) = pick(rng, &self.live, &Packet::held)
+        {
+            self.i.look_slot = p.slot;
+        }
         if self.i.build_valid && self.i.look_slot == self.i.build.slot {
             self.i.look_valid &= !matches!(self.i.look_op, Look::Slot | Look::Held);
         }
         // A copy of a packet that has left, with its new entropy value.
         self.i.hold_valid = false;
-        if rng.percent(pace.gone / 4)
+        self.i.copying = false;
+        if let Some((slot, left, hit)) = &mut self.copy {
+            (self.i.copying, self.i.hold_slot) = (true, *slot);
+            *left = left.saturating_sub(u64::from(self.due.is_none()));
+            if *left == 0 {
+                self.i.copying = false;
+                self.i.hold_valid = *hit && rng.percent(80);
+                self.copy = None;
+            }
+        } else if rng.percent(pace.gone / 4)
             && let Some(p) = pick(rng, &self.live, &|p| p.held())
                 .or_else(|| pick(rng, &self.live, &|p| p.gone && !p.retired))
             && !(self.i.look_valid && self.i.look_op == Look::Retire)
@@ -338,6 +363,9 @@ impl Bench {
         let by_slot = matches!(i.look_op, Look::Slot | Look::Held);
         let at = now + if by_slot { 2 } else { 3 };
         let held = (i.look_op == Look::Held).then_some(i.look_slot);
+        if let Some(slot) = held {
+            self.copy = Some((slot, self.rng.between(1, 9), false));
+        }
         self.due = Some(Due { at, packet, held });
     }
 
@@ -373,6 +401,9 @@ impl Bench {
             }
             assert_eq!(o.look_rsp_hit, due.packet.is_some(), "clock {now}");
             self.missed += u32::from(due.packet.is_none());
+            if let Some((_, _, hit)) = &mut self.copy {
+                *hit = due.packet.is_some();
+            }
             if let Some(packet) = due.packet {
                 let got = (o.look_rsp_slot, o.look_rsp, o.look_rsp_port);
                 assert_eq!(got, (packet.slot, packet.record, packet.port), "clock {now}");
@@ -393,6 +424,8 @@ impl Bench {
             });
         }
         let i = &self.i;
+        let owned = self.live.iter().any(|p| p.slot == i.hold_slot);
+        assert!(!i.hold_valid || owned, "clock {now}: a copy of slot {} that is free", i.hold_slot);
         for p in self.live.iter_mut().filter(|p| i.made_valid && p.slot == i.made_slot) {
             p.port = i.made_port;
         }
@@ -442,7 +475,7 @@ const PACES: [Pace; 5] = [
 #[test]
 fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("replay_store");
-    for (seed, sizes, clocks) in [(1, Sizes::SMALL, 3_000), (2, Sizes::DEFAULT, 3_500)] {
+    for (seed, sizes, clocks) in [(1, Sizes::SMALL, 15_000), (2, Sizes::DEFAULT, 3_500)] {
         let mut bench = Bench::new(sizes, seed);
         let mut wraps = 0;
         for (n, pace) in PACES.iter().enumerate() {

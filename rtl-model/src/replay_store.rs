@@ -10,8 +10,8 @@
 //!
 //! A look finds the packet of a PSN or of a slot; a hit was built and is not retired. One of them
 //! retires it. CPL-2: another hits what is retired, waits for `final`, and has no copy in egress.
-//! Between the turn of a copy, `hold`, and its `gone` the slot counts as in egress. The
-//! end of serialisation of a packet that is not retired goes on to `retransmit` as `sent`.
+//! Its `final` waits while such a copy is decided. Between the turn of a copy, `hold`, and its
+//! `gone` the slot counts as in egress. The end of serialisation of a packet that is not retired goes on to `retransmit` as `sent`.
 //!
 //! Latency: a record is kept in the clock in which `build` is taken (always); a look taken in
 //! clock N is answered in clock N + 3, of a slot N + 2, a final takes 2 clocks; `gone` acts at
@@ -185,6 +185,8 @@ pub struct Inputs {
     /// From `retransmit`.
     #[bits(10)]
     pub hold_slot: u16,
+    /// From `retransmit`: whether the packet of `hold_slot` goes again is being decided.
+    pub copying: bool,
     /// From `completion`: a message is complete.
     pub final_valid: bool,
     /// From `completion`.
@@ -451,7 +453,8 @@ impl Block for Regs {
         o.build_ready = true;
         let idle = self.state == State::Idle;
         o.look_ready = idle;
-        o.final_ready = idle && !i.look_valid;
+        let copying = i.copying && i.final_valid && i.hold_slot == i.final_slot;
+        o.final_ready = idle && !i.look_valid && !copying;
         o.toss_ready =
             !(matches!(self.state, State::Answer | State::Final) || i.gone_valid && i.gone_data);
         if i.build_valid {
@@ -503,7 +506,7 @@ impl Block for Regs {
                 self.psn = i.look_psn;
                 self.discards = i.look_discard;
             }
-            State::Idle if i.final_valid => {
+            State::Idle if i.final_valid && o.final_ready => {
                 self.found = i.final_slot;
                 self.state = State::Final;
             }

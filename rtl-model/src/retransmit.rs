@@ -267,6 +267,8 @@ pub struct Outputs {
     /// To `replay_store`.
     #[bits(10)]
     pub hold_slot: u16,
+    /// To `replay_store`: whether the packet of that slot goes again is being decided (CPL-2).
+    pub copying: bool,
     /// To `timer_wheel`.
     pub arm_valid: bool,
     /// To `timer_wheel`.
@@ -619,6 +621,7 @@ impl Block for Regs {
             look_discard: self.discard,
             hold_valid: self.hold_valid,
             hold_slot: self.slot,
+            copying: self.job == Job::Copy && self.state != State::Idle,
             cancel_valid: self.cancel_valid,
             cancel_slot: self.slot,
             map_valid: self.state == State::Map,

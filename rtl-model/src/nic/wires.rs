@@ -349,9 +349,9 @@ pub(super) mod from {
             i.replay_store.look_slot = o.look_slot;
             i.replay_store.look_discard = o.look_discard;
         }
-        if valid(&mut i.replay_store.hold_valid, o.hold_valid, wake, at::replay_store) {
-            i.replay_store.hold_slot = o.hold_slot;
-        }
+        valid(&mut i.replay_store.hold_valid, o.hold_valid, wake, at::replay_store);
+        level(&mut i.replay_store.copying, o.copying, wake, at::replay_store);
+        i.replay_store.hold_slot = o.hold_slot;
         if valid(&mut i.timer_wheel.arm_valid, o.arm_valid, wake, at::timer_wheel) {
             i.timer_wheel.arm_slot = o.arm_slot;
             i.timer_wheel.arm_gen = o.arm_gen;
