@@ -326,8 +326,9 @@ fn rules_name_the_nics_that_they_mean() {
     assert_eq!(deeds, wanted.into());
 }
 
-/// QP-1, SCH-1: 64 NICs, each with all places of its peer table taken: the first one sends to each
-/// of the others, and each of them to it.
+/// QP-1, SCH-1, RX-8: 64 NICs, each with all places of its peer table taken: the first one sends to
+/// each of the others, and each of them to it, so that payloads, their completions and those of what
+/// it sends meet at its tlp_engine.
 #[test]
 fn qp_1_sixty_four_nics() {
     let mut messages = String::new();
@@ -336,7 +337,7 @@ fn qp_1_sixty_four_nics() {
             messages,
             "{}{}",
             post(0, n, "1500B", &format!("at = \"{}ns\"", 100 * n)),
-            post(n, 0, "60B", "")
+            post(n, 0, "1500B", "")
         );
     }
     let head = format!("{SMALL}[defaults]\nMSS = 1024\nDataRate = \"496Gbps\"\n");
