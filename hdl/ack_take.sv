@@ -432,6 +432,7 @@ module ack_take
   psn_t top;  // the highest PSN listed
   psn_t ahead;  // the frame's PSN less the cumulative one
   logic lists;  // a bit is set
+  psn_t draws;  // what drew a SACK
   psn_t given;  // the next PSN to give; the one that is being built counts as not given
   logic wrong;  // it names a PSN not given
   logic moves;  // the cumulative PSN moves
@@ -445,6 +446,7 @@ module ack_take
   assign base = regs_q.psn + {{8{regs_q.base[15]}}, regs_q.base};
   assign top = base + 24'(highest(regs_q.bits));
   assign ahead = regs_q.psn - find_rsp_cum_i;
+  assign draws = regs_q.psn + {{8{regs_q.drew[15]}}, regs_q.drew};
   assign given = building_valid_i && building_qp_i == find_rsp_qp_i
       && building_psn_i == find_rsp_given_i - 24'd1 ? building_psn_i : find_rsp_given_i;
   assign wrong = not_given(
@@ -463,10 +465,8 @@ module ack_take
   assign gap_size = gap_end - cum - 24'd1;
 
   // RTT-1: the packet that drew a SACK
-  psn_t draws;
   psn_t drawn;  // how far it is past the cumulative PSN; the top bit: below
   logic sacks;  // not for a probe
-  assign draws = regs_q.psn + {{8{regs_q.drew[15]}}, regs_q.drew};
   assign drawn = draws - cum;
   assign sacks = regs_q.kind == KindSack && !regs_q.probe;
 
