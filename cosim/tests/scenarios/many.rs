@@ -328,7 +328,7 @@ fn rules_name_the_nics_that_they_mean() {
 
 /// QP-1, SCH-1, RX-8: 64 NICs, each with all places of its peer table taken: the first one sends to
 /// each of the others, and each of them to it, so that payloads, their completions and those of what
-/// it sends meet at its tlp_engine.
+/// it sends meet at its `tlp_engine`.
 #[test]
 fn qp_1_sixty_four_nics() {
     let mut messages = String::new();
