@@ -99,6 +99,8 @@ module ack_take
   input  logic    [63:0] map_rsp_bits_i,
 
   // Look up a QP, in qp_table
+  output logic          work_valid_o,         // level: a frame is in work, of the QP in this slot
+  output qp_t           work_qp_o,
   output logic          find_valid_o,
   input  logic          find_ready_i,
   output qpn_t          find_qpn_o,
@@ -346,6 +348,8 @@ module ack_take
   assign map_psn_o = regs_q.map_psn;
   assign map_end_o = regs_q.map_end;
   assign map_rsp_ready_o = regs_q.map_wait;
+  assign work_valid_o = regs_q.state != Idle;
+  assign work_qp_o = regs_q.state inside {Find, Found} ? regs_q.qpn[7:0] : regs_q.qp;
   assign find_valid_o = regs_q.state == Find;
   assign find_qpn_o = regs_q.qpn;
   assign find_dest_ip_o = regs_q.dest_ip;

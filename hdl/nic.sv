@@ -1146,6 +1146,8 @@ module nic
   logic sent_bitmap_any_re;
   logic [31:0] sent_bitmap_any_raddr;
   logic [15:0] sent_bitmap_any_rdata;
+  logic ack_take_work_valid;
+  qp_t ack_take_work_qp;
   logic ack_take_find_valid;
   qpn_t ack_take_find_qpn;
   logic [31:0] ack_take_find_dest_ip;
@@ -1454,6 +1456,8 @@ module nic
   ) u_qp_table (
       .clk_i,
       .rst_ni,
+      .work_valid_i(ack_take_work_valid),
+      .work_qp_i(ack_take_work_qp),
       .find_valid_i(ack_take_find_valid),
       .find_ready_o(qp_table_find_ready),
       .find_qpn_i(ack_take_find_qpn),
@@ -3701,6 +3705,8 @@ module nic
       .map_rsp_hit_i(sent_bitmap_rsp_hit),
       .map_rsp_psn_i(sent_bitmap_rsp_psn),
       .map_rsp_bits_i(sent_bitmap_rsp_bits),
+      .work_valid_o(ack_take_work_valid),
+      .work_qp_o(ack_take_work_qp),
       .find_valid_o(ack_take_find_valid),
       .find_ready_i(qp_table_find_ready),
       .find_qpn_o(ack_take_find_qpn),

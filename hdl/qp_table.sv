@@ -12,6 +12,8 @@
 // destination lives while a QP to it or a receiving side from it is open, and starts anew in window
 // with the first QP of its life. What rx_track tells counts before a request of the same clock
 // (section 16).
+// QP-5: a close waits while ack_take has a frame of that slot's QP in work, which would go on to
+// the next QP there; other requests do not wait.
 // QP-6: `dead` has a bit for each QP that is in error or is being closed: it takes no message and
 // no frame is its own. A close with a message outstanding is `drain`; qp_drain then frees the
 // slot. A bare find is by slot, and finds any QP.
@@ -74,6 +76,10 @@ module qp_table
   output qpn_t build_rsp_qpn_o,
   output logic build_rsp_remote_valid_o,
   output qpn_t build_rsp_remote_o,
+
+  // Level, from ack_take: the QP of the frame in work
+  input logic work_valid_i,
+  input qp_t  work_qp_i,
 
   // Opens, posts and closes, from doorbell
   input  logic          qp_valid_i,
@@ -254,17 +260,20 @@ module qp_table
   // The request chosen, or the one in work, and its slot
   state_e request;
   qp_t    slot;
+  logic   asks;  // qp, and no close of the QP of the frame in work
+
+  assign asks = qp_valid_i && !(qp_op_i == QP_CLOSE && work_valid_i && work_qp_i == qp_qpn_i[7:0]);
 
   always_comb begin
     request = regs_q.state;
     if (regs_q.state == Idle) begin
-      if (qp_valid_i && regs_q.waited == 2'd2) request = Qp;
+      if (asks && regs_q.waited == 2'd2) request = Qp;
       else if (find_valid_i) request = Find;
       else if (upd_valid_i) request = Upd;
       else if (build_valid_i) request = Build;
       else if (done_valid_i) request = Done;
       else if (end_valid_i) request = End;
-      else if (qp_valid_i) request = Qp;
+      else if (asks) request = Qp;
     end
     unique case (request)
       Find:    slot = find_qpn_i[7:0];
@@ -352,7 +361,7 @@ module qp_table
       // Chooses a request and reads its context.
       Idle: begin
         regs_d.state  = request;
-        regs_d.waited = qp_valid_i && request != Qp ? regs_q.waited + 2'd1 : 2'd0;
+        regs_d.waited = !qp_valid_i || request == Qp ? 2'd0 : regs_q.waited + 2'(asks);
       end
       // Answers a look-up.
       Find: begin

@@ -536,6 +536,18 @@ impl World {
         self.i.rx_closed_dest = closes;
     }
 
+    /// Frames in work, many of the QP that is to be closed; each comes to its end.
+    fn draw_work(&mut self) {
+        if self.i.work_valid {
+            self.i.work_valid = !self.rng.percent(15);
+        } else if self.rng.percent(30) {
+            self.i.work_valid = true;
+            let slot = self.rng.below(self.plain.qps as u64) as u8;
+            self.i.work_qp = if self.rng.percent(50) { self.i.qp_qpn.slot() } else { slot };
+            self.plain.count(if in_work(&self.i) { "held" } else { "other" });
+        }
+    }
+
     /// A request is taken only if none was waiting that goes before it; a qp waits for two.
     fn order(&mut self, before: &Inputs, out: &Outputs) {
         let waited = [
@@ -549,10 +561,11 @@ impl World {
             [out.find_ready, out.upd_ready, out.build_ready, out.done_ready, out.end_ready];
         for (n, taken) in others.into_iter().enumerate() {
             assert!(!taken || waited[..n].iter().all(|w| !w), "order of choice");
-            self.passed += u32::from(taken && before.qp_valid);
+            self.passed += u32::from(taken && before.qp_valid && !in_work(before));
         }
         assert!(self.passed <= 2, "QP-3: a post waits for two requests, no more");
         if out.qp_ready {
+            assert!(!in_work(before), "QP-5: a close of the QP whose frame is in work");
             assert!(self.passed == 2 || waited.iter().all(|w| !w), "order of choice");
             self.plain.count(if self.passed == 2 { "pressed" } else { "free" });
             self.passed = 0;
@@ -568,6 +581,7 @@ impl World {
             self.plain.qps as u32 / 4
         };
         self.draw_receiving(most);
+        self.draw_work();
         let (i, before) = (self.i, self.before);
         let out = self.bench.clock(&i)?;
         assert_eq!(seen(&out), self.due, "clock {}", self.bench.pair.clocks());
@@ -614,6 +628,11 @@ impl World {
     }
 }
 
+/// A close is asked for, of the QP whose frame `ack_take` has in work.
+fn in_work(i: &Inputs) -> bool {
+    i.qp_valid && i.qp_op == CLOSE && i.work_valid && i.work_qp == i.qp_qpn.slot()
+}
+
 fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
     let mut world = World::new(sizes, seed, by_dest);
     for clock in 0..40_000_u64 {
@@ -635,7 +654,7 @@ fn random(sizes: &Sizes, seed: u64, by_dest: bool) -> Result<(), Mismatch> {
     for what in ["found", "not found", "full", "reused", "wrapped", "group", "post refused"]
         .into_iter()
         .chain(["close of none refused", "drained", "freed", "marked", "not marked", "failed"])
-        .chain(["closed", "pressed"])
+        .chain(["closed", "pressed", "held", "other"])
         .chain(["group ends", "kept by the receiving side"].into_iter().filter(|_| small))
     {
         assert!(world.plain.counts.get(what).is_some_and(|n| *n > 3), "{what} is rare: {seed}");

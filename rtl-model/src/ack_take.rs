@@ -256,6 +256,10 @@ pub struct Outputs {
     /// To `sack_bitmap`.
     pub map_rsp_ready: bool,
     /// To `qp_table`.
+    pub work_valid: bool,
+    /// To `qp_table`: the slot of that frame's QP.
+    pub work_qp: u8,
+    /// To `qp_table`.
     pub find_valid: bool,
     /// The number to look up.
     pub find_qpn: Qpn,
@@ -534,6 +538,12 @@ impl Block for Regs {
             map_psn: self.map_psn,
             map_end: self.map_end,
             map_rsp_ready: self.map_wait,
+            work_valid: self.state != State::Idle,
+            work_qp: if matches!(self.state, State::Find | State::Found) {
+                self.qpn.slot()
+            } else {
+                self.qp
+            },
             find_valid: self.state == State::Find,
             find_qpn: self.qpn,
             find_dest_ip: self.dest_ip,

@@ -13,6 +13,8 @@
 //! destination lives while a QP to it or a receiving side from it is open, and starts anew in
 //! `window` with the first QP of its life. What `rx_track` tells counts before a request of the
 //! same clock (section 16).
+//! QP-5: a close waits while `ack_take` has a frame of that slot's QP in work, which would go on to
+//! the next QP there; other requests do not wait.
 //! QP-6: `dead` has a bit for each QP that is in error or is being closed: it takes no message and
 //! no frame is its own. A close with a message outstanding is `drain`; `qp_drain` then frees the
 //! slot. A bare find is by slot, and finds any QP.
@@ -94,6 +96,9 @@ pub struct Inputs {
     pub build_psn: Psn,
     /// From `packet_build`: it was given before.
     pub build_again: bool,
+    /// From `ack_take`: a frame is in work, of the QP in this slot.
+    pub work_valid: bool,
+    pub work_qp: u8,
     /// From `doorbell`: open, post or close.
     pub qp_valid: bool,
     #[bits(2)]
@@ -316,6 +321,12 @@ pub struct Regs {
     pub dead: Wide<4>,
 }
 
+/// `doorbell` asks, and not for a close of the QP whose frame `ack_take` has in work.
+fn asks(i: &Inputs) -> bool {
+    let in_work = i.work_valid && i.work_qp == i.qp_qpn.slot();
+    i.qp_valid && !(i.qp_op == CLOSE && in_work)
+}
+
 impl Block for Regs {
     type Inputs = Inputs;
     type Outputs = Outputs;
@@ -426,8 +437,8 @@ impl Block for Regs {
         match self.state {
             State::Idle => {
                 self.state = self.choose(i).map_or(State::Idle, |(state, _)| state);
-                let passed = i.qp_valid && self.state != State::Qp;
-                self.waited = if passed { self.waited + 1 } else { 0 };
+                let waits = i.qp_valid && self.state != State::Qp;
+                self.waited = if waits { self.waited + u8::from(asks(i)) } else { 0 };
                 return;
             }
             State::Find => {
@@ -506,7 +517,8 @@ impl Regs {
 
     /// The request to serve next, and its slot.
     fn choose(&self, i: &Inputs) -> Option<(State, u8)> {
-        if i.qp_valid && self.waited == PATIENCE {
+        let asks = asks(i);
+        if asks && self.waited == PATIENCE {
             Some((State::Qp, self.qp_slot(i)))
         } else if i.find_valid {
             Some((State::Find, i.find_qpn.slot()))
@@ -518,7 +530,7 @@ impl Regs {
             Some((State::Done, i.done_qp))
         } else if i.end_valid {
             Some((State::End, i.end_qp))
-        } else if i.qp_valid {
+        } else if asks {
             Some((State::Qp, self.qp_slot(i)))
         } else {
             None

@@ -1,28 +1,12 @@
 //! S003's figures of the buffers between whole NICs, in lockstep, by their keys in `figures.json`,
 //! and the lanes study (PCI-7).
 
-use cosim::check::{Checked, Stop};
-use cosim::diagnose::headline;
 use cosim::event::Nowhere;
 use cosim::settings::Settings;
 use cosim::world::World;
 use rtl_model::host_interface::level;
 
-use crate::common::{PAIR, built, message, settings};
-
-/// In lockstep until `look` has seen enough; gives whether it has before the limit.
-fn checked(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> bool {
-    let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
-    let mut enough = false;
-    while !enough && checked.world.clock < settings.limit {
-        match checked.run(64, &mut Nowhere, |world| enough |= look(world)) {
-            Ok(()) => {}
-            Err(Stop::Differs(m)) => panic!("{}", headline(settings, &m)),
-            Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
-        }
-    }
-    enough
-}
+use crate::common::{PAIR, message, settings, until};
 
 /// `uet.egress_pool0_pkts`, `uet.egress_pool0_used`, `uet.egress_restart`, `uet.egress_drain_us`,
 /// BUF-3, SEG-4: a paused class fills its pool with 54 packets (55 in `mrc`), and no more is
@@ -41,7 +25,7 @@ fn uet_egress_drain_us_and_restart_at_the_27th_release() {
         let settings = settings(&(top + &message("800KB", "at = \"300ns\"")));
         let (mut starts, mut ends, mut halves, mut asked) = (vec![], vec![], vec![], vec![]);
         let mut most = 0;
-        checked(&settings, |world| {
+        until(&settings, |world| {
             let (i, o) =
                 (&world.nodes[0].nic.i.egress_arbiter, &world.nodes[0].nic.o.egress_arbiter);
             let (clock, rate) = (world.clock, u64::from(i.cfg_wire_rate));
@@ -84,7 +68,7 @@ fn uet_egress_pool1_fills_with_answers() {
     );
     let settings = settings(&(top + &message("100B", "count = 200\noutstanding = 200")));
     let (mut most, mut left, mut waited, mut sent) = (0, u32::MAX, 0_u64, [0_u32; 2]);
-    let done = checked(&settings, |world| {
+    let done = until(&settings, |world| {
         let b = &world.nodes[1].nic;
         let port = &b.o.egress_arbiter;
         if world.clock > world.boot + 100 {
@@ -122,7 +106,7 @@ fn uet_egress_pool1_acks_328_frames_of_78_bytes() {
         let long = message("340KiB", "at = \"500ns\"");
         let settings = settings(&(top + &alone + &long));
         let (mut full, mut frames, mut waited) = (None, 0, 0_u64);
-        let done = checked(&settings, |world| {
+        let done = until(&settings, |world| {
             let b = &world.nodes[1].nic;
             let (i, port) = (&b.i.egress_arbiter, &b.o.egress_arbiter);
             if port.ctl_free < 78 && b.i.ack_build.answer_valid && world.clock > world.boot {
@@ -198,7 +182,7 @@ fn pci_7_pcie_lanes13_effects_come_in_order() {
     for lanes in [14, 13] {
         let (settings, mut look) = effects(lanes, if lanes == 14 { "1MB" } else { "8MB" });
         let mut first = [None; 4];
-        assert!(checked(&settings, |world| {
+        assert!(until(&settings, |world| {
             look(world, &mut first);
             first[3].is_some() || world.clock.is_multiple_of(64) && world.finished()
         }));

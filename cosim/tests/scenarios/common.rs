@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cosim::check::{Checked, RtlChoice, Stop, build_nic};
 use cosim::diagnose::headline;
-use cosim::event::{Event, Sink};
+use cosim::event::{Event, Nowhere, Sink};
 use cosim::record::Recorder;
 use cosim::run::{Mode, Outcome, Run, run};
 use cosim::scenario::{ScenarioError, Source};
@@ -174,4 +174,18 @@ pub fn listed(sack: &[u8]) -> (u64, Vec<u64>) {
     let base = cum + number(&seth[18..20]);
     let bits = number(&seth[20..28]);
     (drew, (0..64).filter(|n| bits >> n & 1 == 1).map(|n| (base + n) & 0xff_ffff).collect())
+}
+
+/// In lockstep until `look` has seen enough; gives whether it has before the limit.
+pub fn until(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> bool {
+    let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
+    let mut enough = false;
+    while !enough && checked.world.clock < settings.limit {
+        match checked.run(64, &mut Nowhere, |world| enough |= look(world)) {
+            Ok(()) => {}
+            Err(Stop::Differs(m)) => panic!("{}", headline(settings, &m)),
+            Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
+        }
+    }
+    enough
 }

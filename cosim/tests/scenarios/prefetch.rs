@@ -1,29 +1,11 @@
 //! BUF-5 between whole NICs, in lockstep: fetches take room in the prefetch buffer, and packets take
 //! egress room only as they are committed to the wire.
 
-use cosim::check::{Checked, Stop};
-use cosim::diagnose::headline;
-use cosim::event::Nowhere;
 use cosim::settings::Settings;
-use cosim::world::World;
 use rtl_model::host_interface::level;
 use rtl_model::nic::Nic;
 
-use crate::common::{Log, PAIR, built, lockstep, message, settings, try_settings};
-
-/// In lockstep until `look` has seen enough; gives whether it has before the limit.
-fn until(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> bool {
-    let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
-    let mut enough = false;
-    while !enough && checked.world.clock < settings.limit {
-        match checked.run(64, &mut Nowhere, |world| enough |= look(world)) {
-            Ok(()) => {}
-            Err(Stop::Differs(m)) => panic!("{}", headline(settings, &m)),
-            Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
-        }
-    }
-    enough
-}
+use crate::common::{Log, PAIR, lockstep, message, settings, try_settings, until};
 
 /// What a NIC's two buffers were asked for, and hold by that.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use cosim::check::RtlChoice;
 use cosim::event::Sink;
 use cosim::record::Recorder;
-use cosim::run::{Mode, world_at};
+use cosim::run::{Mode, Outcome, run, world_at};
 use cosim::soak::nic::ledger::NAMES;
 use cosim::soak::nic::watch::Watch;
 use cosim::soak::nic::{Plan, draw, soak};
@@ -128,5 +128,31 @@ fn the_watch_sees_what_is_wrong() {
     ] {
         let wrong = lost(&spoil);
         assert!(wrong.contains("b: pools hold"), "{wrong}");
+    }
+}
+
+/// QP-5, CPL-1: answers to duplicates come while `completion` waits for a slow link and QPs close
+/// and open in the same slots. No frame goes on to the next QP there: none is complete before its
+/// packet is made.
+#[test]
+fn qp_5_no_frame_goes_on_to_the_next_qp() {
+    const SLOW: &str = "build = \"small\"\n[defaults.HostPCIe]\nLatency = \"500ns\"\n\
+        [defaults.PCIe]\nLaneCount = 1\nTransferOverhead = \"255B\"\n\
+        ReadRequestSize = \"1023B\"\nTXHeaderBufferSize = \"47B\"\n";
+    const SWITCH: &str = "[[switch]]\naction = \"duplicate\"\nkind = \"data\"\nby = \"0ns\"\n\
+        most = \"400ns\"\nprobability = 0.3\n\
+        [[switch]]\naction = \"drop\"\nkind = \"data\"\nprobability = 0.1\n";
+    let short = message("0B", "most = \"1B\"\ncount = 100000\noutstanding = 16");
+    let long = "[[message]]\nfrom = \"b\"\nto = \"a\"\nbytes = \"0B\"\nmost = \"4095B\"\n\
+        count = 100000\noutstanding = 4\n";
+    for seed in 1..=5 {
+        let head = format!("seed = {seed}\nlimit = \"40us\"\n{SLOW}");
+        let s = settings(&scenario(&head, &format!("{short}{long}{SWITCH}")));
+        let recorder = Recorder::new(&World::new(&s), None).expect("writes no file");
+        let mut watch = Watch::new(recorder);
+        let run = run(&s, Mode::Lockstep, &RtlChoice::default(), &mut watch);
+        let run = run.unwrap_or_else(|e| panic!("{e}"));
+        assert!(matches!(run.outcome, Outcome::Limit(_)), "{:?}", run.outcome);
+        assert_eq!(watch.broken, None, "seed {seed}");
     }
 }

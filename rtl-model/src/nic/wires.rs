@@ -833,6 +833,8 @@ pub(super) mod from {
 
     pub fn ack_take(nic: &mut Nic) {
         let (i, o, wake) = (&mut nic.i, &nic.o.ack_take, &mut nic.wake);
+        level(&mut i.qp_table.work_valid, o.work_valid, wake, at::qp_table);
+        level(&mut i.qp_table.work_qp, o.work_qp, wake, at::qp_table);
         if valid(&mut i.qp_table.find_valid, o.find_valid, wake, at::qp_table) {
             i.qp_table.find_qpn = o.find_qpn;
             i.qp_table.find_dest_ip = o.find_dest_ip;

@@ -1,5 +1,9 @@
 //! What must hold in every clock of every run, whatever is wrong around the NICs.
 
+use std::collections::BTreeMap;
+
+use rtl_model::types::{Cqe, Qpn};
+
 use crate::event::{Event, Sink};
 use crate::made::Made;
 use crate::record::Recorder;
@@ -15,6 +19,8 @@ pub struct Watch {
     pub recorder: Recorder,
     /// Packets sent with the last PSN before the wrap.
     pub psn_wraps: u64,
+    /// New packets made, and messages completed, of the QP in each slot of each NIC.
+    sent: BTreeMap<(usize, u8), [u64; 2]>,
     /// A book for each NIC.
     pub books: Vec<Ledger>,
     /// The first broken promise, with its clock.
@@ -24,12 +30,36 @@ pub struct Watch {
 impl Watch {
     /// A watch that has seen nothing.
     pub fn new(recorder: Recorder) -> Self {
-        Self { recorder, psn_wraps: 0, books: Vec::new(), broken: None }
+        let (sent, books) = (BTreeMap::new(), Vec::new());
+        Self { recorder, psn_wraps: 0, sent, books, broken: None }
     }
 
     fn hold(&mut self, clock: u64, holds: bool, what: impl FnOnce() -> String) {
         if !holds && self.broken.is_none() {
             self.broken = Some((clock, what()));
+        }
+    }
+
+    /// CPL-1: no more messages of a QP are complete than it has packets made, as each has one.
+    fn sends_first(&mut self, clock: u64, nic: usize, event: &Event) {
+        match event {
+            Event::QpCreated { qpn, sender: true, .. } => {
+                self.sent.insert((nic, Qpn(*qpn).slot()), [0; 2]);
+            }
+            Event::Made(Made { kind: Kind::Data, qp: Some(qp), .. }) => {
+                self.sent.entry((nic, *qp)).or_default()[0] += 1;
+            }
+            Event::Completed { kind: Cqe::Wqe, qpn, .. } => {
+                let [made, done] = self.sent.entry((nic, Qpn(*qpn).slot())).or_default();
+                *done += 1;
+                let (made, done) = (*made, *done);
+                self.hold(clock, done <= made, || {
+                    format!(
+                        "NIC {nic}: {done} messages of QP {qpn:#x} complete, {made} packets made"
+                    )
+                });
+            }
+            _ => {}
         }
     }
 
@@ -103,6 +133,7 @@ impl Sink for Watch {
         if let Event::Made(Made { kind: Kind::Data, psn: 0xff_ffff, .. }) = event {
             self.psn_wraps += 1;
         }
+        self.sends_first(clock, nic, event);
         self.recorder.event(clock, nic, event);
     }
 
