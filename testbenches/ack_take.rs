@@ -946,6 +946,10 @@ fn drawn(rng: &mut Rng, qpn: Qpn, c: &Connection) -> Parsed {
     let mut bytes = [0; 32];
     ctrl.to_bytes(&mut bytes);
     bytes[1] |= u8::from(answers) << 1;
+    if kind == Kind::Nack {
+        // RTT-1: what it echoes.
+        (bytes[18], bytes[19]) = (rng.bits() as u8, rng.bits() as u8);
+    }
     (bytes[8], bytes[9], bytes[12]) = (rng.bits() as u8, rng.bits() as u8, rng.bits() as u8);
     let ctrl = Wide::from_bytes(&bytes);
     Parsed {

@@ -713,8 +713,8 @@ impl Bench {
         let Some(p) = self.packets.iter_mut().find(may) else { return };
         p.timeouts = limit - u32::from(limit > 0 && self.rng.percent(30));
         if self.case.expo == NO_BUDGET {
-            // The count stays at its end.
-            p.timeouts = 63;
+            // It would have been spent long ago, or the count stays at its end.
+            p.timeouts = if self.rng.percent(50) { limit } else { 63 };
         }
         for memory in [&mut self.dut.tims, &mut self.dut.tim] {
             let mut timer = *memory.peek(usize::from(p.slot));

@@ -381,6 +381,17 @@ fn frames_of_a_lossy_run() {
     assert_eq!(codes, [0xc6, 0xc7, 0xc8, 0xca, 0xd1, 0xdc, 0xdd]);
 }
 
+/// RTT-1, PKT-1: and so they do with TSETH in each data packet.
+#[test]
+fn frames_with_a_timestamp() {
+    let path = verilated::project_root().join("fixtures/scenarios/lossy.toml");
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = format!("defaults.RTTTimestampMode = \"WireTimestamp\"\n{text}");
+    let (source, file) = Source::parse("timestamps.toml".into(), text).expect("is TOML");
+    let Some(codes) = check_scenario(&source, &file) else { return };
+    assert_eq!(codes, [0xc6, 0xc7, 0xc8, 0xca, 0xd1, 0xdc, 0xdd]);
+}
+
 /// PTH-2: so do the probes of a path that is lost, and their answers.
 #[test]
 fn frames_of_a_lost_path() {
