@@ -101,6 +101,9 @@ pub struct Driver {
     carried: BTreeMap<(usize, Qpn), BTreeSet<usize>>,
     /// Messages complete at the sender whose receive completion is not matched yet.
     unmatched: BTreeSet<usize>,
+    /// QPs that went into error before the receiver's number was known: sender's index, its number,
+    /// receiver's index.
+    orphans: Vec<(usize, Qpn, usize)>,
     /// Receive completions by (receiver's index, its QP number), not yet matched to a message.
     arrived: BTreeMap<(usize, Qpn), VecDeque<(u16, u64)>>,
     seed: u64,
@@ -145,6 +148,7 @@ impl Driver {
             live: BTreeMap::new(),
             carried: BTreeMap::new(),
             unmatched: BTreeSet::new(),
+            orphans: Vec::new(),
             arrived: BTreeMap::new(),
             seed: settings.seed,
         }
@@ -165,6 +169,7 @@ impl Driver {
     /// What is to do in `clock`.
     pub fn step(&mut self, clock: u64, boot: u64, out: &mut Vec<Action>) {
         for n in 0..self.plans.len() {
+            self.plans[n].end(clock - boot.min(clock));
             while self.plans[n].ready() && boot + self.plans[n].settings.at <= clock {
                 self.post(n, clock, out);
             }
@@ -333,12 +338,22 @@ impl Driver {
         }
         let due = clock + close_delay;
         self.closes.entry(due).or_default().push((nic, Wqe::close_sender(qpn)));
-        if let (Some(id), Some(receivers)) =
-            (failed.first(), self.learned.get(&(nic, qpn)).copied())
-            && !self.waits_for_receiver(nic, qpn)
-        {
-            let to = self.messages[*id].to;
-            self.close_receiver(due, nic, qpn, to, receivers);
+        let Some(to) = failed.first().map(|id| self.messages[*id].to) else { return };
+        match self.learned.get(&(nic, qpn)).copied() {
+            None => self.orphans.push((nic, qpn, to)),
+            Some(_) if self.waits_for_receiver(nic, qpn) => {}
+            Some(receivers) => self.close_receiver(due, nic, qpn, to, receivers),
+        }
+    }
+
+    /// Closes what receivers have open of QPs in error, now that there is something: `side` tells a
+    /// receiver's number from its index, the sender's and the sender's number.
+    pub fn close_orphans(&mut self, clock: u64, side: impl Fn(usize, usize, Qpn) -> Option<Qpn>) {
+        let found = |(from, qpn, to)| side(to, from, qpn).map(|number| (from, qpn, to, number));
+        let open: Vec<_> = self.orphans.iter().copied().filter_map(found).collect();
+        for (from, qpn, to, receivers) in open {
+            self.orphans.retain(|o| *o != (from, qpn, to));
+            self.close_receiver(clock, from, qpn, to, receivers);
         }
     }
 
@@ -407,6 +422,13 @@ impl Driver {
 }
 
 impl Plan {
+    /// Nothing more is posted once its time is over.
+    fn end(&mut self, clock: u64) {
+        if clock >= self.settings.until {
+            self.left = 0;
+        }
+    }
+
     fn ready(&self) -> bool {
         let waits = self.settings.one_qp && self.asked && self.shared.is_none();
         self.left > 0 && self.open < self.settings.outstanding && !waits

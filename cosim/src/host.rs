@@ -336,10 +336,12 @@ impl Host {
         }
         self.counts.reads += 1;
         let right = read.answer(&self.memory, self.config.max_payload, self.config.rcb);
-        let Some((spoil, _)) = self.spoils.pop_front() else {
+        let fits = |spoil: &Spoil| *spoil != Spoil::Long || self.holds_longer(&right);
+        let Some((spoil, _)) = self.spoils.front().copied().filter(|(spoil, _)| fits(spoil)) else {
             self.send_at(&end, self.config.latency, right);
             return;
         };
+        self.spoils.pop_front();
         self.counts.spoiled += 1;
         let spoiled = read.spoiled(right, spoil, &mut self.rng);
         match spoil {
@@ -349,6 +351,14 @@ impl Host {
             Spoil::Late(clocks) => self.send_at(&end, self.config.latency + clocks, spoiled),
             _ => self.send_at(&end, self.config.latency, spoiled),
         }
+    }
+
+    /// Both buffers on the way hold the last of these with a DW more; what does not fit would stay
+    /// for ever, and all behind it.
+    fn holds_longer(&self, tlps: &[Outgoing]) -> bool {
+        let Some(mut last) = tlps.last().cloned() else { return false };
+        last.data.extend([0; 4]);
+        self.config.transmit.holds(last.room()) && self.config.nic_receive.holds(last.room())
     }
 
     fn send_at(&mut self, end: &Moment, later: u64, tlps: Vec<Outgoing>) {

@@ -101,6 +101,7 @@ pub const MESSAGE: &[(&str, &str)] = &[
     ("count", HERE),
     ("outstanding", "QP-2"),
     ("at", HERE),
+    ("until", HERE),
     ("offset", "PCI-5"),
     ("one_qp", "QP-1"),
 ];

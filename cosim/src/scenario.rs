@@ -305,6 +305,8 @@ pub struct Message {
     pub outstanding: Option<Spanned<u64>>,
     /// Posted no earlier, counted from the end of boot.
     pub at: Option<Spanned<Time>>,
+    /// From then on none is posted, counted from the end of boot.
+    pub until: Option<Spanned<Time>>,
     /// Low bits of the buffers' addresses, so that they are not aligned.
     pub offset: Option<Spanned<u64>>,
     /// One QP for all of them instead of a new one each.

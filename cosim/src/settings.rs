@@ -121,6 +121,8 @@ pub struct MessageSettings {
     pub outstanding: u64,
     /// Clocks after boot.
     pub at: u64,
+    /// Clocks after boot from which on none is posted.
+    pub until: u64,
     /// Low address bits.
     pub offset: u64,
     /// All on one QP.
@@ -684,10 +686,10 @@ impl Check<'_> {
 
     fn message(
         &self,
-        at: &Spanned<Message>,
+        table: &Spanned<Message>,
         nics: &[NicSettings],
     ) -> Result<MessageSettings, ScenarioError> {
-        let m = at.get_ref();
+        let m = table.get_ref();
         let (from, to) = (self.index("from", &m.from, nics)?, self.index("to", &m.to, nics)?);
         if from == to {
             return Err(self.error(&m.to, "to", "a NIC does not write to itself", "QP-1"));
@@ -711,13 +713,19 @@ impl Check<'_> {
             1..=u64::from(self.sizes.msgs),
             "QP-2",
         )?;
+        let at = self.clocks("at", m.at.as_ref(), 0)?;
+        let until = self.clocks("until", m.until.as_ref(), u64::MAX)?;
+        if let Some(key) = m.until.as_ref().filter(|_| until <= at) {
+            return Err(self.error(key, "until", "is not later than `at`", HERE));
+        }
         Ok(MessageSettings {
             from,
             to,
             bytes: (least, most.get_ref().0),
             count: self.number("count", m.count.as_ref(), 1, 1..=u64::MAX, HERE)?,
             outstanding,
-            at: self.clocks("at", m.at.as_ref(), 0)?,
+            at,
+            until,
             offset,
             one_qp: m.one_qp,
         })

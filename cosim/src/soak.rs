@@ -111,7 +111,7 @@ fn nic(nics: &Nics) -> Result<Soaked, CheckError> {
     };
     let report = nic::soak(&plan, &choice, |n| bar.set_position(n))?;
     bar.finish_and_clear();
-    let wrong = (!report.passed()).then(|| "a seed failed".to_owned());
+    let wrong = report.complaint();
     let json = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
     Ok(Soaked { text: report.table(), json, wrong })
 }

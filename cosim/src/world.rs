@@ -206,6 +206,8 @@ impl World {
 
     fn act(&mut self, clock: u64) {
         let mut actions = std::mem::take(&mut self.actions);
+        let nodes = &self.nodes;
+        self.driver.close_orphans(clock, |nic, from, qpn| nodes[nic].nic.receiving(from, qpn));
         if self.driver.due(self.boot) <= clock {
             self.driver.step(clock, self.boot, &mut actions);
         }

@@ -23,7 +23,7 @@ use crate::ram_fifo::{self, RamFifo};
 use crate::rng::Rng;
 use crate::sizes::Sizes;
 use crate::stream_fifo::{self, StreamFifo};
-use crate::types::{Beat, Delivery, Frame, PageWrite, Parsed, Reply, Segment, TlpBeat, Word};
+use crate::types::{Beat, Delivery, Frame, PageWrite, Parsed, Qpn, Reply, Segment, TlpBeat, Word};
 use crate::{
     ack_ask, ack_build, ack_hold, ack_take, completion, csr, doorbell, egress_arbiter,
     ingress_pool, packet_build, packet_parse, path_probe, path_select, pause_hold, pause_send,
@@ -461,6 +461,18 @@ impl Nic {
             return Err(format!("{busy} tags with a read, {free} free, {} kept", fetch.unmade()));
         }
         Ok(())
+    }
+
+    /// The number of the receiving side that is open for a sender's QP: the sender's place in the
+    /// peer table, its number.
+    pub fn receiving(&self, dest: usize, sender: Qpn) -> Option<Qpn> {
+        let qps = self.m.rx_track_rctx.depth();
+        let peer = self.m.rx_track_peer.peek(dest * qps + usize::from(sender.slot()));
+        let side = self.m.rx_track_rctx.peek(usize::from(peer.slot));
+        // The side's word is written after the peer's, and is another's until then.
+        let same = side.sender_qpn == sender && usize::from(side.dest) == dest;
+        let number = u32::from(side.generation) << 8 | u32::from(peer.slot);
+        (peer.open && side.open && same).then_some(Qpn(number))
     }
 
     /// What is on the link to the host: begun, and not seen there whole by the end of this clock.

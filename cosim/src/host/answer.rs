@@ -14,7 +14,8 @@ pub enum Spoil {
     Status(u8),
     /// One of the completions is poisoned.
     Poisoned,
-    /// The last completion carries a DW too few.
+    /// The last completion carries a DW too few; two where what is left with one would end on a
+    /// line, as the part of an answer may.
     Short,
     /// The last completion carries a DW too many.
     Long,
@@ -94,11 +95,13 @@ impl Read {
     }
 }
 
-/// Gives a completion a DW more or one fewer, its byte count left as it was.
+/// Gives a completion a DW more, or one or two fewer, its byte count left as it was.
 fn resize(tlp: &mut Outgoing, more: bool) {
-    let len = if more { tlp.data.len() + 4 } else { tlp.data.len() - 4 };
+    let ends = (tlp.header[2] & 0x7c) as usize + tlp.data.len();
+    let cut = if ends % 64 == 4 && tlp.data.len() > 4 { 8 } else { 4 };
+    let len = if more { tlp.data.len() + 4 } else { tlp.data.len() - cut };
     tlp.data.resize(len, 0xee);
-    tlp.bytes = if more { tlp.bytes + 4 } else { tlp.bytes.saturating_sub(4) };
+    tlp.bytes = if more { tlp.bytes + 4 } else { tlp.bytes.saturating_sub(cut as u64) };
     let header: &mut Header = &mut tlp.header;
     let kind = if len == 0 { 0x0a00_0000 } else { 0x4a00_0000 };
     header[0] = kind | header[0] & 0x00ff_fc00 | (len as u32 / 4) & 0x3ff;

@@ -31,7 +31,8 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    fn room(&self) -> Room {
+    /// What it takes of a buffer.
+    pub(super) fn room(&self) -> Room {
         Room::of_payload((self.data.len() as u64).div_ceil(4))
     }
 }

@@ -4,6 +4,8 @@
 pub mod draw;
 pub mod ledger;
 mod link;
+pub mod met;
+mod names;
 mod pools;
 pub mod watch;
 
@@ -20,93 +22,15 @@ use crate::scenario::Source;
 use crate::settings::settle;
 use crate::world::{Node, World};
 use draw::Scope;
+use names::{PCIE, listed};
 use watch::Watch;
 
 /// Of so many runs one is of the default build.
 const DEFAULT_EVERY: u64 = 5;
 
-/// What the report lists even if it never happened, beside what the pools' books do: drops (RX-1,
-/// RX-2 …), refusals, deeds.
-const DROPS: [&str; 13] = [
-    "Short",
-    "Fcs",
-    "EtherType",
-    "Mac",
-    "IpHeader",
-    "IpSum",
-    "IpAddr",
-    "Port",
-    "Opcode",
-    "Length",
-    "Peer",
-    "Qp",
-    "Psn",
-];
-const REFUSALS: [&str; 9] =
-    ["Size", "Opcode", "Reserved", "Peer", "Length", "Qp", "QpFull", "MsgFull", "QpError"];
-/// What the switch does to frames in any run, and what only a lossy run bears.
-const DEEDS: [&str; 11] = [
-    "mark data",
-    "mark ACK",
-    "mark SACK",
-    "mark NACK",
-    "delay ACK",
-    "delay SACK",
-    "duplicate data",
-    "duplicate ACK",
-    "duplicate SACK",
-    "pause pause",
-    "paused pause",
-];
-const LOSSES: [&str; 18] = [
-    "mark probe",
-    "mark retransmission",
-    "delay NACK",
-    "duplicate NACK",
-    "drop data",
-    "drop retransmission",
-    "drop ACK",
-    "drop SACK",
-    "drop NACK",
-    "corrupt data",
-    "corrupt retransmission",
-    "trim data",
-    "trim retransmission",
-    "trim-last-hop data",
-    "reorder data",
-    "reorder retransmission",
-    "delay data",
-    "delay retransmission",
-];
-
-/// What follows from losses: packets that go again and why, QPs whose budget ends, paths.
-const RECOVERY: [&str; 15] = [
-    "again Gap",
-    "again Trimmed",
-    "again LastHop",
-    "again Range",
-    "again Timeout",
-    "again Cover",
-    "QP error Timeout",
-    "QP error Nack",
-    "path bad",
-    "path good",
-    "path skipped",
-    "timer expired",
-    "trimmed",
-    "drop Pool",
-    "drop QpFull",
-];
-
-/// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags, wrong answers.
-const PCIE: [&str; 6] = [
-    "PCIe wait NIC TX",
-    "PCIe wait NIC RX",
-    "PCIe wait host TX",
-    "PCIe wait host RX",
-    "PCIe tags wrap",
-    "PCIe wrong answer",
-];
+/// From so many clocks on nothing that is listed may be missing, and a tenth of them must be in the
+/// default build.
+const LONG: u64 = 20_000_000;
 
 /// What to soak.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +60,7 @@ pub struct SeedResult {
     pub clocks: u64,
     /// Messages that arrived whole.
     pub intact: u64,
-    /// `finished` or `limit`, or what went wrong.
+    /// `finished`, `limit` or `stuck` where there is no end, or what went wrong.
     pub outcome: String,
     /// Whether that is right.
     pub passed: bool,
@@ -197,32 +121,6 @@ pub fn soak(
     Ok(report)
 }
 
-fn listed(lossy: bool) -> BTreeMap<String, u64> {
-    let drops = DROPS.iter().map(|d| format!("drop {d}"));
-    let refusals = REFUSALS.iter().map(|r| format!("refuse {r}"));
-    let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
-    let losses = LOSSES.iter().map(|d| format!("switch {d}"));
-    let follows = RECOVERY.iter().map(|&what| what.to_owned());
-    let links = PCIE.map(str::to_owned);
-    let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
-    let failed = (2..=7).map(|n| format!("failed read {n}"));
-    let joined = [2, 3, 4].map(|n| format!("run of {n} NICs"));
-    let rest =
-        ["QP error Read", "replay stall", "tag stall", "duplicate", "out of order", "PSN wrap"];
-    drops
-        .chain(refusals)
-        .chain(deeds)
-        .chain(losses.chain(follows).filter(|_| lossy))
-        .chain(rest.map(str::to_owned))
-        .chain(joined)
-        .chain(links)
-        .chain(bad)
-        .chain(failed)
-        .chain(ledger::NAMES.map(str::to_owned))
-        .map(|name| (name, 0))
-        .collect()
-}
-
 fn one(
     seed: u64,
     scope: &Scope,
@@ -230,7 +128,7 @@ fn one(
     choice: &RtlChoice,
     happened: &mut BTreeMap<String, u64>,
 ) -> Result<SeedResult, CheckError> {
-    let scenario = draw::scenario(seed, scope);
+    let draw::Drawn { text: scenario, ends } = draw::scenario(seed, scope);
     let settings = Source::parse(format!("seed {seed}"), scenario.clone())
         .and_then(|(source, file)| settle(&source, &file));
     let settings = settings.unwrap_or_else(|e| panic!("a drawn scenario is legal: {e}"));
@@ -243,13 +141,17 @@ fn one(
     }
     *happened.entry("PSN wrap".into()).or_default() += watch.psn_wraps;
     *happened.entry(format!("run of {} NICs", settings.nics.len())).or_default() += 1;
-    for (name, n) in watch.books.iter().flat_map(|book| &book.seen) {
+    let seen = watch.books.iter().map(|book| &book.seen).chain(watch.met.iter().map(|m| &m.seen));
+    for (name, n) in seen.flatten() {
         *happened.entry((*name).into()).or_default() += n;
     }
     run.world.nodes.iter().for_each(|node| pcie(happened, node));
+    *happened.entry("run without an end".into()).or_default() += u64::from(!ends);
     let (mut passed, mut outcome) = match &run.outcome {
-        ended @ (Outcome::Finished | Outcome::Limit(_)) => (true, ended.word().to_owned()),
+        Outcome::Finished => (true, "finished".to_owned()),
+        cut @ (Outcome::Limit(_) | Outcome::Stuck(_)) if !ends => (true, cut.word().to_owned()),
         Outcome::Mismatch(m) => (false, headline(&settings, m)),
+        Outcome::Limit(waits) => (false, format!("does not end: {}", waits.join("; "))),
         Outcome::Stuck(waits) => (false, format!("stuck: {}", waits.join("; "))),
         other => (false, format!("{other:?}")),
     };
@@ -298,6 +200,8 @@ fn add(happened: &mut BTreeMap<String, u64>, counts: &NicCounts) {
     more("out of order".into(), counts.out_of_order);
     more("trimmed".into(), counts.trimmed);
     more("timer expired".into(), counts.expiries);
+    more("control frames dropped".into(), counts.ctrl_drops);
+    more("no round trip known".into(), counts.round_trips_unsure);
     counts.paths.iter().for_each(|(what, n)| more(format!("path {what}"), *n));
     counts.queued.iter().for_each(|(cause, n)| more(format!("again {cause}"), *n));
 }
@@ -306,6 +210,27 @@ impl Report {
     /// Every run ended as it should.
     pub fn passed(&self) -> bool {
         self.runs.iter().all(|r| r.passed)
+    }
+
+    /// Why it is not as it should be: a run that failed, or what so long a soak has not met.
+    pub fn complaint(&self) -> Option<String> {
+        if !self.passed() {
+            return Some("a seed failed".into());
+        }
+        let never = self.never();
+        match () {
+            () if self.clocks < LONG => None,
+            () if !never.is_empty() => Some(format!("never met: {}", never.join(", "))),
+            () if self.default_clocks * 10 < self.clocks => {
+                Some("less than a tenth of the clocks were in the default build".into())
+            }
+            () => None,
+        }
+    }
+
+    /// What is listed and has not happened.
+    fn never(&self) -> Vec<&str> {
+        self.happened.iter().filter(|h| *h.1 == 0).map(|h| h.0.as_str()).collect()
     }
 
     /// For a terminal: what happened how often, what never did, and which seeds failed.
@@ -318,8 +243,7 @@ impl Report {
         for (name, n) in self.happened.iter().filter(|h| *h.1 > 0) {
             let _ = writeln!(out, "  {name:<28} {n:>10}");
         }
-        let never: Vec<_> =
-            self.happened.iter().filter(|h| *h.1 == 0).map(|h| h.0.as_str()).collect();
+        let never = self.never();
         if !never.is_empty() {
             let _ = writeln!(out, "never: {}", never.join(", "));
         }

@@ -97,6 +97,7 @@ fn wrong() -> Vec<Wrong> {
         head("PCIe.TXHeaderBufferSize = \"15B\"", "TXHeaderBufferSize", &["15 B", "PCI-4"]),
         // Messages and NICs.
         posted("count = 2\noutstanding = 0", "outstanding", &["0 is not from 1", "QP-2"]),
+        posted("at = \"2us\"\nuntil = \"2us\"", "until", &["is not later than `at`"]),
         posted("most = \"0B\"", "most", &["0 B is less than `bytes`, 1 B", "QP-2"]),
         posted("most = \"2147483648B\"", "most", &["2147483648 B", "QP-2"]),
         nic("name = \"a\"\naddress = \"10.0.0.2\"", "name", &["two NICs are called `a`", "QP-1"]),

@@ -23,20 +23,29 @@ const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 /// Payload bytes that may be on their way to a NIC without a full ingress pool.
 const ROOM: [u64; 2] = [24_000, 400_000];
 
+/// Clocks in which all comes to its end once nothing is posted and the switch does no more harm.
+const DRAIN: u64 = 3_000_000;
+
+/// A scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The text of its file.
+    pub text: String,
+    /// It ends by itself: no host stops, and no frame is forged that keeps a slot.
+    pub ends: bool,
+}
+
 /// The scenario of a seed.
-pub fn scenario(seed: u64, scope: &Scope) -> String {
+pub fn scenario(seed: u64, scope: &Scope) -> Drawn {
     let rng = &mut Rng::new(seed, "soak");
+    let stops = link::stops(seed, scope.clocks);
     let build = if scope.default_build { "default" } else { "small" };
     let mss = rng.pick(&[64, 256, 1000, 1024, 2048, 4095, 4096, 4097, 8192]);
-    let mut text = String::new();
-    // Boot comes before the clocks that count.
-    let limit = scope.clocks + if scope.default_build { 17_000 } else { 2_000 };
+    let flood = flood(seed, scope);
+    let mss = if flood { 64 } else { mss };
     let profile = rng.pick(&["mrc", "uet"]);
-    let _ = writeln!(
-        text,
-        "seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"\nprofile = \"{profile}\""
-    );
-    defaults(&mut text, rng, mss, scope);
+    let mut text = format!("profile = \"{profile}\"\n");
+    defaults(&mut text, rng, mss, scope, flood);
     let prefetch = &mut Rng::new(seed, "prefetch");
     let nics = nics(seed);
     for (name, host) in nics.iter().zip(1..) {
@@ -46,13 +55,44 @@ pub fn scenario(seed: u64, scope: &Scope) -> String {
         let small = scope.lossy && rng.percent(35);
         pools::prefetch(&mut text, prefetch, mss);
         pools::pools(&mut text, rng, mss, small);
-        link::link(&mut text, rng);
+        receiver(&mut text, prefetch);
+        link::link(&mut text, rng, prefetch, stops.filter(|_| host == 1));
     }
     messages(&mut text, rng, mss, scope, nics);
-    faults(&mut text, rng, nics);
+    let blocks = faults(&mut text, rng, nics);
     link::faults(&mut text, rng, nics);
-    switch(&mut text, rng, scope.lossy, nics);
-    text
+    switch(&mut text, rng, scope, nics);
+    if flood {
+        text.push_str(FLOOD);
+    }
+    let ends = stops.is_none() && !blocks;
+    // Boot comes before the clocks that count.
+    let boot = if scope.default_build { 17_000 } else { 2_000 };
+    let limit = scope.clocks + boot + if ends { DRAIN } else { 0 };
+    let head = format!("seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"\n");
+    Drawn { text: head + &text, ends }
+}
+
+/// Answers that cannot leave and packets that come twice and three times: more answers wait than
+/// can (SACK-6).
+const FLOOD: &str = "[[message]]\nfrom = \"a\"\nto = \"b\"\nbytes = \"20000B\"\ncount = 6\n\
+    [[switch]]\naction = \"pause\"\nto = \"b\"\nclasses = [1]\n\
+    [[switch]]\naction = \"pause\"\nto = \"b\"\nclasses = [1]\nquanta = 0\nat = \"20us\"\n\
+    [[switch]]\naction = \"duplicate\"\nkind = [\"data\", \"retransmission\"]\nby = \"0ns\"\n\
+    most = \"400ns\"\ncopies = 3\nto = \"b\"\nuntil = \"20us\"\n";
+
+/// One of eight lossy scenarios of the default build.
+fn flood(seed: u64, scope: &Scope) -> bool {
+    scope.lossy && scope.default_build && Rng::new(seed, "soak flood").percent(12)
+}
+
+/// BUF-6: where the penalty starts and is whole.
+fn receiver(text: &mut String, rng: &mut Rng) {
+    let (low, high) = rng.pick(&[(25, 75), (25, 75), (0, 100), (0, 1), (99, 100), (50, 51)]);
+    let _ = writeln!(
+        text,
+        "ReceiverCongestionLowThreshold = {low}\nReceiverCongestionHighThreshold = {high}"
+    );
 }
 
 /// Two NICs, in one of five scenarios three or four. The draw is one of its own: all else is the
@@ -71,7 +111,7 @@ fn ways(nics: &[&'static str]) -> impl Iterator<Item = (&'static str, &'static s
 }
 
 /// What all NICs have alike.
-fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
+fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, flood: bool) {
     let psns = if scope.default_build { 1024 } else { 128 };
     let range = rng.pick(&[4, 5, 8, 31, 64, 127, psns]);
     let psn = rng.pick(&[0, 0, 1, 0x7f_ffff, 0xff_fff0, 0xff_ffff]);
@@ -80,7 +120,7 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
         "[defaults]\nMSS = {mss}\nMaxPSNRange = {range}\nInitialPSN = {psn}\n\
          MaxCongestionWindow = {}\nQPGroupsEnabled = {}\nTrimmingEnabled = {}\n\
          CqeOnLink = {}\nCloseDelay = \"{}ns\"",
-        rng.pick(&[1, 2, 5, 20, 108]),
+        if flood { 2_000 } else { rng.pick(&[1, 2, 5, 20, 108]) },
         rng.percent(60),
         rng.percent(60),
         rng.percent(30),
@@ -90,6 +130,7 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope) {
     if text.contains("profile = \"mrc\"") && rng.percent(40) {
         text.push_str("RTTTimestampMode = \"WireTimestamp\"\n");
     }
+    let _ = writeln!(text, "ICRCEnable = {}", rng.percent(20));
     if scope.lossy {
         let timeout = rng.pick(&[3, 5, 10, 20]);
         let allowance = rng.pick(&[0, 1, 3, 16, 64, 512, 1023]);
@@ -138,7 +179,9 @@ fn messages(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, nics: &[&
             let _ = writeln!(
                 text,
                 "[[message]]\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"0B\"\nmost = \"{most}B\"\n\
-                 count = {count}\noutstanding = {outstanding}\noffset = {}\none_qp = {}",
+                 count = {count}\noutstanding = {outstanding}\nuntil = \"{}ns\"\noffset = {}\n\
+                 one_qp = {}",
+                scope.clocks,
                 rng.pick(&[0, 0, 1, 63, 64, 4_095]),
                 rng.percent(40),
             );
@@ -146,22 +189,30 @@ fn messages(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, nics: &[&
     }
 }
 
-fn faults(text: &mut String, rng: &mut Rng, nics: &[&str]) {
+/// True when a near miss opens a side for the last slot of a peer, of a generation far ahead: what
+/// the peer then sends from that slot goes nowhere (QP-5).
+fn faults(text: &mut String, rng: &mut Rng, nics: &[&str]) -> bool {
+    let mut opens = false;
     for kind in ["garbage-frames", "near-misses", "garbage-tlps", "bad-doorbells"] {
         if rng.percent(35) {
+            let most = if rng.percent(20) { 60 } else { 15 };
+            let count = rng.between(1, most);
+            opens |= kind == "near-misses" && count >= 16;
             let _ = writeln!(
                 text,
-                "[[fault]]\nnic = \"{}\"\nkind = \"{kind}\"\ncount = {}\nat = \"{}ns\"",
+                "[[fault]]\nnic = \"{}\"\nkind = \"{kind}\"\ncount = {count}\nat = \"{}ns\"",
                 rng.pick(nics),
-                rng.between(1, 60),
                 rng.between(0, 3_000),
             );
         }
     }
+    opens
 }
 
-/// Rules that every NIC bears, and those that need recovery from loss.
-fn switch(text: &mut String, rng: &mut Rng, lossy: bool, nics: &[&str]) {
+/// Rules that every NIC bears, and those that need recovery from loss, until nothing is posted any
+/// more.
+fn switch(text: &mut String, rng: &mut Rng, scope: &Scope, nics: &[&str]) {
+    let until = scope.clocks;
     let control = "kind = [\"ACK\", \"SACK\", \"NACK\"]";
     let harmless = [
         "action = \"mark\"".to_owned(),
@@ -176,14 +227,20 @@ fn switch(text: &mut String, rng: &mut Rng, lossy: bool, nics: &[&str]) {
         format!("action = \"corrupt\"\n{data}"),
         "action = \"trim\"".to_owned(),
         "action = \"trim-last-hop\"".to_owned(),
-        format!("action = \"reorder\"\n{data}\nmost_frames = 100\nby = \"3us\""),
+        format!(
+            "action = \"reorder\"\n{data}\nmost_frames = {}\nby = \"{}us\"",
+            // Over the whole PSN window, of the other build's too.
+            rng.pick(&[100, 127, 1_023]),
+            rng.pick(&[3, 3, 20]),
+        ),
         format!("action = \"delay\"\n{data}\nby = \"1ns\"\nmost = \"3us\""),
     ];
-    let more: &[String] = if lossy { &losing } else { &[] };
+    let more: &[String] = if scope.lossy { &losing } else { &[] };
     for rule in harmless.iter().chain(more) {
         if rng.percent(35) {
             let chance = rng.pick(&["0.01", "0.05", "0.1", "0.3"]);
-            let _ = writeln!(text, "[[switch]]\n{rule}\nprobability = {chance}");
+            let _ =
+                writeln!(text, "[[switch]]\n{rule}\nprobability = {chance}\nuntil = \"{until}ns\"");
         }
     }
     if rng.percent(35) {

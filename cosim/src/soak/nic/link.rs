@@ -6,7 +6,7 @@ use rtl_model::rng::Rng;
 
 /// Answers that are counted and end their read. One that comes again is not among them: on a link
 /// that is out of order or out of tags it may meet the next read of its tag, as on any PCIe link.
-const ANSWERS: [&str; 7] = [
+const ANSWERS: [&str; 8] = [
     "unsupported-request",
     "completer-abort",
     "poisoned-completion",
@@ -14,14 +14,24 @@ const ANSWERS: [&str; 7] = [
     "long-completion",
     "wrong-count",
     "late-completion",
+    "stray-completions",
 ];
 
-/// Both ends of a NIC's link.
-pub fn link(text: &mut String, rng: &mut Rng) {
-    let _ = writeln!(text, "[nic.PCIe]");
+/// When the first NIC's host drains no more, in three of a hundred scenarios, which then has no end.
+pub fn stops(seed: u64, clocks: u64) -> Option<u64> {
+    let rng = &mut Rng::new(seed, "soak stops");
+    rng.percent(3).then(|| rng.below(clocks))
+}
+
+/// Both ends of a NIC's link; `slow` draws the rate of its lanes.
+pub fn link(text: &mut String, rng: &mut Rng, slow: &mut Rng, stops: Option<u64>) {
+    let _ = writeln!(text, "[nic.PCIe]\nLaneBps = \"{}bps\"", lane(slow));
     end(text, rng);
     let _ = writeln!(text, "ReadRequestSize = \"{}B\"", rng.pick(&[0, 64, 64, 1_023]));
-    let _ = writeln!(text, "[nic.HostPCIe]");
+    let _ = writeln!(text, "[nic.HostPCIe]\nLaneBps = \"{}bps\"", lane(slow));
+    if let Some(clock) = stops {
+        let _ = writeln!(text, "DrainStops = \"{clock}ns\"");
+    }
     end(text, rng);
     let _ = writeln!(
         text,
@@ -31,6 +41,11 @@ pub fn link(text: &mut String, rng: &mut Rng) {
         rng.pick(&[0, 0, 0, 3, 300]),
         rng.pick(&[0, 0, 0, 1, 40, 600]),
     );
+}
+
+/// Bits a second of a lane, mostly as by default.
+fn lane(rng: &mut Rng) -> u64 {
+    rng.pick(&[31_520_000_000, 31_520_000_000, 31_520_000_000, 15_760_000_000, 7_001_000_000])
 }
 
 fn end(text: &mut String, rng: &mut Rng) {

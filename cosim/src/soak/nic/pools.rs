@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use rtl_model::rng::Rng;
 
-/// Bytes around a payload, of the profile that has more of them.
-const OVERHEAD: u64 = 106;
+/// Bytes around a payload, of the profile that has more of them, with an ICRC.
+const OVERHEAD: u64 = 110;
 /// Bytes of a small ingress buffer, half of it for control: what fills is the data pool.
 const SMALL: u64 = 40_000;
 
@@ -27,9 +27,9 @@ pub fn pools(text: &mut String, rng: &mut Rng, mss: u64, small: bool) {
 
 fn egress(text: &mut String, rng: &mut Rng, mss: u64) {
     let (tenths, shares) = rng.pick(&SHARES);
-    // At least one full packet, and at least a SACK of control: 94 B of a tenth.
+    // At least one full packet, and at least a SACK of control: 98 B of a tenth, with an ICRC.
     let full = (mss + OVERHEAD) * rng.pick(&[1, 2, 3, 9, 20]);
-    let total = (full * 10).div_ceil(tenths).max(940);
+    let total = (full * 10).div_ceil(tenths).max(980);
     let _ = writeln!(
         text,
         "EgressBufferManager.TotalBufferSize = \"{total}B\"\n\

@@ -12,6 +12,7 @@ use crate::switch::frame::Kind;
 use crate::world::{Node, State, World};
 
 use super::ledger::Ledger;
+use super::met::Met;
 
 /// Counts what happens and keeps the first thing that must not.
 pub struct Watch {
@@ -23,6 +24,8 @@ pub struct Watch {
     sent: BTreeMap<(usize, u8), [u64; 2]>,
     /// A book for each NIC.
     pub books: Vec<Ledger>,
+    /// What each NIC met.
+    pub met: Vec<Met>,
     /// The first broken promise, with its clock.
     pub broken: Option<(u64, String)>,
 }
@@ -31,7 +34,8 @@ impl Watch {
     /// A watch that has seen nothing.
     pub fn new(recorder: Recorder) -> Self {
         let (sent, books) = (BTreeMap::new(), Vec::new());
-        Self { recorder, psn_wraps: 0, sent, books, broken: None }
+        let met = Vec::new();
+        Self { recorder, psn_wraps: 0, sent, books, met, broken: None }
     }
 
     fn hold(&mut self, clock: u64, holds: bool, what: impl FnOnce() -> String) {
@@ -84,6 +88,13 @@ impl Watch {
         self.hold(world.clock, complete == intact, || {
             format!("{complete} messages complete, {intact} of them whole")
         });
+        for (n, m) in world.driver.messages.iter().enumerate() {
+            let fate =
+                m.done.iter().all(Option::is_some) || m.failed.is_some() || m.refused.is_some();
+            self.hold(world.clock, fate, || {
+                format!("message {n} is neither whole, in error nor refused")
+            });
+        }
     }
 
     /// RTX-2: a packet built and not retired is in egress, on the wire, waits to go again, or is
@@ -143,7 +154,9 @@ impl Sink for Watch {
 
     fn look(&mut self, world: &World) {
         self.books.resize_with(world.nodes.len(), Ledger::default);
+        self.met.resize_with(world.nodes.len(), Met::default);
         for (n, node) in world.nodes.iter().enumerate().filter(|_| world.clock > world.boot) {
+            self.met[n].look(&node.nic);
             let wrong = self.books[n].look(&node.nic);
             let name = &world.settings.nics[n].name;
             self.hold(world.clock, wrong.is_none(), || {
