@@ -84,11 +84,11 @@ fn nack(template: &[u8], psn: u32, code: u8) -> Vec<u8> {
 /// The forged frames for a QP that has given PSNs 0 to 19, of which 0 is outstanding, and why each is
 /// dropped: for a PSN that was not sent, or none where it is taken without effect.
 fn forged(log: &Log) -> Vec<(&'static str, Vec<u8>, Option<Drop>)> {
-    let [ack, of_sack, mut of_nack] =
+    let [ack, selective, mut refusal] =
         [0xd1, 0xdc, 0xdd].map(|kind| sent(log, 1, kind).pop().expect("sent"));
     // That of the other message's packet, with the numbers of this QP.
     for numbers in [47..50, 62..67] {
-        of_nack[numbers.clone()].copy_from_slice(&of_sack[numbers]);
+        refusal[numbers.clone()].copy_from_slice(&selective[numbers]);
     }
     let [mut covers, mut before] = [ack.clone(), ack.clone()];
     put(&mut covers, 51, 20);
@@ -96,19 +96,19 @@ fn forged(log: &Log) -> Vec<(&'static str, Vec<u8>, Option<Drop>)> {
     let psn = Some(Drop::Psn);
     let mut all = vec![
         ("an ACK of the next PSN", covers, psn),
-        ("a SACK whose cumulative PSN is the next", sack(&of_sack, 20, -20, 1), psn),
-        ("a SACK drawn by the next PSN", sack(&of_sack, 0xff_ffff, 21, 2), psn),
-        ("a SACK drawn far ahead", sack(&of_sack, 0xff_ffff, 0x7fff, 2), psn),
-        ("a SACK that lists the next PSN", sack(&of_sack, 0xff_ffff, 6, 21), psn),
-        ("a SACK that lists PSNs far ahead", sack(&of_sack, 0xff_ffff, 6, 0x7fff), psn),
-        ("a NACK of the next PSN", nack(&of_nack, 20, 1), psn),
-        ("a NACK of a PSN far ahead", nack(&of_nack, 0x7f_ffff, 2), psn),
-        ("a NACK with an unknown code", nack(&of_nack, 0, 0x05), None),
-        ("a NACK without a code", nack(&of_nack, 0, 0), None),
+        ("a SACK whose cumulative PSN is the next", sack(&selective, 20, -20, 1), psn),
+        ("a SACK drawn by the next PSN", sack(&selective, 0xff_ffff, 21, 2), psn),
+        ("a SACK drawn far ahead", sack(&selective, 0xff_ffff, 0x7fff, 2), psn),
+        ("a SACK that lists the next PSN", sack(&selective, 0xff_ffff, 6, 21), psn),
+        ("a SACK that lists PSNs far ahead", sack(&selective, 0xff_ffff, 6, 0x7fff), psn),
+        ("a NACK of the next PSN", nack(&refusal, 20, 1), psn),
+        ("a NACK of a PSN far ahead", nack(&refusal, 0x7f_ffff, 2), psn),
+        ("a NACK with an unknown code", nack(&refusal, 0, 0x05), None),
+        ("a NACK without a code", nack(&refusal, 0, 0), None),
         ("an ACK of the PSN before the first", before, None),
     ];
     // Of another length than their kind has.
-    for frame in [ack, of_sack, of_nack] {
+    for frame in [ack, selective, refusal] {
         all.push(("a frame cut by a byte", frame[..frame.len() - 1].to_vec(), Some(Drop::Length)));
         all.push(("a frame with a byte more", [&frame[..], &[0]].concat(), Some(Drop::Length)));
     }

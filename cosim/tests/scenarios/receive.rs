@@ -70,7 +70,9 @@ fn told(log: &Log) -> Told {
         };
         told.entry((*nic, *qpn)).or_default().push(entry);
     }
-    told.values_mut().for_each(|of_qp| of_qp.sort());
+    for of_qp in told.values_mut() {
+        of_qp.sort();
+    }
     told
 }
 
@@ -79,8 +81,8 @@ fn told(log: &Log) -> Told {
 /// copies.
 #[test]
 fn case_28_every_packet_comes_twice() {
-    let back = |one: &str| one.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"");
-    let one = message("0B", "most = \"30000B\"\ncount = 8\noutstanding = 4\none_qp = true");
+    let back = |there: &str| there.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"");
+    let there = message("0B", "most = \"30000B\"\ncount = 8\noutstanding = 4\none_qp = true");
     let lost = "[[switch]]\naction = \"drop\"\nkind = \"data\"\nevery = 9\ncount = 6\n\
                 [[switch]]\naction = \"drop\"\nkind = \"ACK\"\ncount = 1\nskip = 3\n";
     let twice = "[[switch]]\naction = \"duplicate\"\nby = \"0ns\"\nmost = \"1us\"\nkind = [\"data\", \
@@ -88,7 +90,7 @@ fn case_28_every_packet_comes_twice() {
     let run = |rules: &str| {
         let head = "limit = \"900us\"\nbuild = \"small\"\n[defaults]\nCloseDelay = \"5us\"\n\
                     InitialAckTimeout = \"20us\"\n";
-        let settings = settings(&scenario(head, &(one.clone() + &back(&one) + rules)));
+        let settings = settings(&scenario(head, &(there.clone() + &back(&there) + rules)));
         let mut log = Log::default();
         let checked = lockstep(&settings, &mut log, |_| ());
         let driver = &checked.world.driver;
