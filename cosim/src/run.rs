@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rtl_model::image::{Image, Writer, image_words};
+use rtl_model::image::{Bits, Image, Writer, image_words};
+use rtl_model::types::Refuse;
 use serde::Serialize;
 use verilated::{Built, Compare, Layout, Rtl};
 
@@ -93,6 +94,10 @@ pub struct MessageResult {
     pub recv_complete: Option<u64>,
     /// The refusal code, where the doorbell was refused.
     pub refused: Option<u8>,
+    /// The clock in which its QP came into error (QP-6): it never completes.
+    pub failed: Option<u64>,
+    /// Why it never completes: what put its QP in error, or the refusal by name.
+    pub why: Option<String>,
 }
 
 /// What came of a `[[switch]]` table.
@@ -437,6 +442,11 @@ pub fn world_at(settings: &Settings, clocks: u64) -> World {
     world
 }
 
+/// A refusal by its name.
+fn refusal(code: u8) -> String {
+    Refuse::from_bits(code.into()).map_or_else(|| code.to_string(), |refuse| format!("{refuse:?}"))
+}
+
 impl RunResult {
     /// What a run says, for `result.json`.
     pub fn new(scenario: &str, mode: Mode, run: &Run, recorder: &Recorder) -> Self {
@@ -452,6 +462,8 @@ impl RunResult {
             wqe_complete: m.done[1],
             recv_complete: m.done[2],
             refused: m.refused,
+            failed: m.failed,
+            why: m.why.map(|why| format!("{why:?}")).or_else(|| m.refused.map(refusal)),
         });
         // The world has gone on from there to the end of a group of clocks.
         let clocks = if let Outcome::Mismatch(m) = &run.outcome { m.clock } else { world.clock };

@@ -116,13 +116,13 @@ impl World {
 
     /// Whether all is done, something still moves or is due, or neither.
     pub fn state(&self) -> State {
-        let quiet =
-            self.clock > self.boot && self.nodes.iter().all(Node::quiet) && self.switch.quiet();
-        if !quiet || !self.faults.finished() || !self.switch.finished() {
+        let moves = self.clock <= self.boot || !self.switch.quiet();
+        if moves || !self.faults.finished() || !self.switch.finished() {
             State::Going
         } else if self.driver.finished() {
-            State::Finished
-        } else if self.driver.due(self.boot) == u64::MAX && !self.nodes.iter().any(Node::times) {
+            let quiet = self.nodes.iter().all(Node::quiet);
+            if quiet { State::Finished } else { State::Going }
+        } else if self.driver.due(self.boot) == u64::MAX && self.nodes.iter().all(Node::still) {
             State::Stuck
         } else {
             State::Going
@@ -273,7 +273,7 @@ impl World {
         let drain = &node.nic.o.qp_drain;
         if drain.error_valid {
             let delay = self.settings.nics[n].close_delay;
-            self.driver.qp_failed(clock, n, drain.error_qpn, delay);
+            self.driver.qp_failed(clock, n, (drain.error_qpn, drain.error_why), delay);
         }
         node.host.drain(clock);
         if let Some((beat, back)) = node.wire_out() {
@@ -352,9 +352,10 @@ impl Node {
         }
     }
 
-    /// A timer runs.
-    fn times(&self) -> bool {
-        self.nic.b.timer_wheel.running > 0 || self.nic.b.ask_wheel.running > 0
+    /// Nothing will ever move at this NIC or its host, unless something comes in.
+    fn still(&self) -> bool {
+        let nic = &self.nic;
+        self.host.quiet() && !nic.times() && (nic.quiet() || nic.stands(&self.inputs))
     }
 
     /// Nothing moves at this NIC or its host.

@@ -3,26 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use cosim::check::{Checked, Stop};
-use cosim::diagnose::headline;
-use cosim::event::{Event, Nowhere, Sink};
+use cosim::event::{Event, Nowhere};
 use cosim::settings::Settings;
 use cosim::switch::settings::PauseSettings;
 use cosim::world::World;
 use rtl_model::host_interface::level;
 
-use crate::common::{Log, PAIR, built, lockstep, message, scenario, settings};
-
-/// So many clocks in lockstep, from the state that the model has reached.
-fn from_here(world: World, clocks: u64, sink: &mut impl Sink, look: impl FnMut(&World)) -> World {
-    let built = built(&world.settings);
-    let mut checked = Checked::resume(world, &built).expect("set up");
-    match checked.run(clocks, sink, look) {
-        Ok(()) => checked.world,
-        Err(Stop::Differs(m)) => panic!("{}", headline(&checked.world.settings, &m)),
-        Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
-    }
-}
+use crate::common::{Log, PAIR, from_here, lockstep, message, scenario, settings};
 
 /// The model alone until `look` has seen enough.
 fn until(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> World {

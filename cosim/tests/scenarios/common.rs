@@ -10,6 +10,7 @@ use cosim::run::{Mode, Outcome, Run, run};
 use cosim::scenario::{ScenarioError, Source};
 use cosim::settings::{Settings, settle};
 use cosim::world::World;
+use rtl_model::nic::Nic;
 use verilated::{Built, Compare};
 
 /// Two NICs with nothing special about them.
@@ -188,4 +189,65 @@ pub fn until(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> bool 
         }
     }
     enough
+}
+
+/// So many clocks in lockstep, from the state that the model has reached.
+pub fn from_here(
+    world: World,
+    clocks: u64,
+    sink: &mut impl Sink,
+    look: impl FnMut(&World),
+) -> World {
+    let built = built(&world.settings);
+    let mut checked = Checked::resume(world, &built).expect("set up");
+    match checked.run(clocks, sink, look) {
+        Ok(()) => checked.world,
+        Err(Stop::Differs(m)) => panic!("{}", headline(&checked.world.settings, &m)),
+        Err(Stop::Assertion(nic, e)) => panic!("NIC {nic} failed to {e}"),
+    }
+}
+
+/// Passes of a NIC's scheduler, out of its registers (SEG-4).
+#[derive(Debug, Default)]
+pub struct Passes {
+    passing: bool,
+    stopped: bool,
+    /// Clocks of the half events that ring, each with the releases before it and its own.
+    pub rings: Vec<(u64, usize)>,
+    /// Clocks in which a pass begins.
+    pub begins: Vec<u64>,
+    /// Clocks in which a pool stops one.
+    pub stops: Vec<u64>,
+}
+
+impl Passes {
+    /// A clock: what its registers show was done in the one before.
+    pub fn look(&mut self, clock: u64, nic: &Nic, releases: usize) {
+        let regs = &nic.b.tx_scheduler;
+        if regs.bells & 1 == 1 {
+            self.rings.push((clock - 1, releases));
+        }
+        if regs.passing && !self.passing {
+            self.begins.push(clock - 1);
+        }
+        if regs.stopped && !self.stopped {
+            self.stops.push(clock - 1);
+        }
+        (self.passing, self.stopped) = (regs.passing, regs.stopped);
+    }
+
+    /// From the first ring on: each is in a stop of its own, and begins one pass 15 clocks later.
+    pub fn ring_once_a_stop(&self) {
+        let first = self.rings[0].0;
+        let begins: Vec<u64> = self.begins.iter().copied().filter(|at| *at > first).collect();
+        let due: Vec<u64> = self.rings.iter().map(|ring| ring.0 + 15).collect();
+        assert_eq!(begins[..], due[..begins.len()], "{self:?}");
+        assert!(begins.len() + 1 >= due.len() && begins.len() >= 3, "{self:?}");
+        let stops: Vec<u64> = self.stops.iter().copied().filter(|at| *at > first).collect();
+        for (n, stop) in stops.iter().enumerate() {
+            let next = self.rings.get(n + 1).map_or(u64::MAX, |ring| ring.0);
+            assert!((begins[n]..next).contains(stop), "stop {n}: {self:?}");
+        }
+        assert!(stops.len() + 1 >= self.rings.len(), "{self:?}");
+    }
 }

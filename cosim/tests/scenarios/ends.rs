@@ -17,15 +17,15 @@ use rtl_model::types::{Drop, Psn, Qpn, Refuse};
 use crate::common::{Both, Log, built, message, scenario, settings};
 
 /// A scenario in lockstep, whose hosts do more than their drivers.
-struct Play {
+pub struct Play {
     settings: Settings,
-    checked: Checked,
+    pub checked: Checked,
     recorder: Recorder,
-    log: Log,
+    pub log: Log,
 }
 
 impl Play {
-    fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let settings = settings(text);
         let world = World::new(&settings);
         let recorder = Recorder::new(&world, None).expect("no folder");
@@ -34,7 +34,7 @@ impl Play {
     }
 
     /// Steps until the condition holds.
-    fn until(&mut self, what: &str, done: impl Fn(&World, &Log) -> bool) {
+    pub fn until(&mut self, what: &str, done: impl Fn(&World, &Log) -> bool) {
         while !done(&self.checked.world, &self.log) {
             let world = &self.checked.world;
             let waits = world.waits();
@@ -54,7 +54,7 @@ impl Play {
     }
 
     /// NIC a holds nothing of any packet; neither twin's memories differ.
-    fn nothing_is_left(&mut self) {
+    pub fn nothing_is_left(&mut self) {
         let nic = &self.checked.world.nodes[0].nic;
         let pool = self.settings.nics[0].buffers.egress[0];
         assert_eq!(nic.o.window.flight_sum, 0, "bytes in flight");

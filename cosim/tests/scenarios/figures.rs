@@ -17,6 +17,7 @@ use rtl_model::host_interface::level;
 
 use crate::common::{Both, Log, message, model, project, scenario, settings};
 
+mod loss;
 mod uet;
 
 /// An exact fraction, in lowest terms, above zero.
@@ -42,6 +43,10 @@ impl Ratio {
     fn ceil(self) -> Self {
         let up = i128::from(self.0.rem_euclid(self.1) != 0);
         Self(self.0.div_euclid(self.1) + up, 1)
+    }
+
+    fn is_whole(self) -> bool {
+        self.1 == 1
     }
 
     fn at_least(self, other: Self) -> bool {
@@ -155,6 +160,8 @@ impl Seen {
 
 const DATA: [u8; 4] = [0xc6, 0xc7, 0xc8, 0xca];
 const SACK: u8 = 0xdc;
+const NACK: u8 = 0xdd;
+const PROBE: u8 = 0xde;
 const ACK: u8 = 0xd1;
 
 fn gap(ends: &[(Ratio, u64, u64)], at: usize) -> Ratio {
@@ -489,24 +496,15 @@ fn full_pools(out: &mut Figures) {
 
 type Figures = BTreeMap<&'static str, Ratio>;
 
-/// Keys that no run shows yet, or that are none of a run's, by what they begin with.
+/// Keys that no run here shows, or that are none of a run's, by what they begin with.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("mrc.trimmed_", "a switch that trims comes with the losses"),
-    ("mrc.sackloss_", "gap search comes with the losses"),
-    ("mrc.nack_wire", "NACKs come with the losses"),
-    ("mrc.rel_probe_wire", "probes come with the paths"),
-    ("mrc.retry.", "timers come with the losses"),
-    ("mrc.rerequest_period_us", "CPL-2's checks come with the timers"),
-    ("mrc.timer32_s", "timers come with the losses"),
-    ("mrc.expiry32_", "timers come with the losses"),
     (
         "mrc.sack_every_n_pkts.payload0",
         "a packet of 0 B is a message's last: it draws its own SACK",
     ),
-    ("mrc.control_pool_cumacks_if_25600", "every cumulative ACK comes with a SACK in this version"),
+    ("mrc.control_pool_cumacks_if_25600", "what draws an ACK draws a SACK too (SACK-1)"),
     ("mrc.nominal_over_1.5bdp", "its whole part, 108, is the window that `gates` counts"),
     ("pcie.raw_gen5_lane", "the rate before coding, which no attribute sets"),
-    ("uet.pcie_needed_rx_plus_rreq", "both directions at full rate"),
     ("uet.bdp", "profile uet"),
     ("uet.max_window", "profile uet"),
     ("icrc_", "ICRCEnable"),
@@ -541,6 +539,7 @@ fn measured() -> Figures {
     gates(&mut out);
     full_pools(&mut out);
     uet::measured(&mut out);
+    loss::measured(&mut out);
     out
 }
 

@@ -5,7 +5,7 @@ use cosim::settings::Settings;
 use rtl_model::host_interface::level;
 use rtl_model::nic::Nic;
 
-use crate::common::{Log, PAIR, lockstep, message, settings, try_settings, until};
+use crate::common::{Log, PAIR, Passes, lockstep, message, settings, try_settings, until};
 
 /// What a NIC's two buffers were asked for, and hold by that.
 #[derive(Debug, Default)]
@@ -63,6 +63,13 @@ impl Book {
         let starts = nic.o.egress_arbiter.tx_valid && nic.o.egress_arbiter.tx_cls == 0;
         self.starts.extend(starts.then_some(clock));
     }
+}
+
+/// The clocks in which passes begin for those half events that ring.
+fn rung(passes: &Passes, halves: &[u64]) -> Vec<u64> {
+    let rings = passes.rings.iter().filter(|ring| halves.contains(&ring.0));
+    let begins = rings.map(|ring| passes.begins.iter().copied().find(|at| *at > ring.0));
+    begins.map(|at| at.expect("a pass")).collect()
 }
 
 /// The scenario of a paused class: nothing answers before the pause is over. A message that comes in
@@ -123,18 +130,21 @@ fn buf_5_a_paused_class_fills_the_prefetch_buffer_with_62_packets() {
 fn buf_5_commits_begin_again_at_half_of_the_egress_pool() {
     for (profile, egress, releases) in [("uet", 54, 27), ("mrc", 55, 28)] {
         let (settings, mut book) = (paused(profile), Book::default());
-        let mut ends = Vec::new();
+        let (mut ends, mut passes) = (Vec::new(), Passes::default());
         assert!(until(&settings, |world| {
             if world.clock > world.boot {
                 book.look(world.clock, &world.nodes[0].nic);
             }
+            passes.look(world.clock, &world.nodes[0].nic, 0);
             ends.extend((ends.len() < book.halves[1].len()).then_some(book.ends));
             book.commits.len() > egress
         }));
         assert_eq!(ends[0], releases, "{profile}: the first release that leaves half");
-        let late = book.commits[egress] - book.halves[1][0];
+        let begins = rung(&passes, &book.halves[1]);
+        assert_eq!(begins, [book.halves[1][0] + 15], "{profile}");
         // A turn goes first: the last thing before the stop was a commit.
-        assert!((15..=25).contains(&late), "{profile}: {late} clocks to the next commit");
+        let late = book.commits[egress] - begins[0];
+        assert!(late <= 10, "{profile}: {late} clocks from the pass to the next commit");
         assert!(book.commits[egress - 1] < book.starts[0], "none while the pool drains");
     }
 }
@@ -149,18 +159,28 @@ fn buf_5_fetches_begin_again_at_half_of_the_prefetch_buffer() {
          [[switch]]\naction = \"delay\"\nby = \"30us\"\nkind = [\"ACK\", \"SACK\"]\n"
     );
     let settings = settings(&(top + &message("40960B", "")));
-    let mut book = Book::default();
+    let (mut book, mut passes) = (Book::default(), Passes::default());
     assert!(until(&settings, |world| {
         if world.clock > world.boot {
             book.look(world.clock, &world.nodes[0].nic);
         }
+        passes.look(world.clock, &world.nodes[0].nic, 0);
         book.commits.len() == 10
     }));
     assert_eq!(book.most[0], 16_808, "filled to the byte");
     assert!(book.takes[3] < book.commits[0] && book.takes[4] > book.commits[1], "{book:?}");
-    let half = book.halves[0].iter().copied().find(|half| *half > book.takes[3]);
-    let late = book.takes[4] - half.expect("half");
-    assert!((15..=24).contains(&late), "{late} clocks to the next fetch");
+    let half = book.halves[0].iter().copied().find(|half| *half > book.takes[3]).expect("half");
+    let begins = rung(&passes, &book.halves[0]);
+    assert_eq!(begins[0], half + 15);
+    let late = book.takes[4] - begins[0];
+    assert!(late <= 9, "{late} clocks from the pass to the next fetch");
+    // Once a stop: no two rings without a pass that is stopped again between them.
+    let rings = passes.rings.iter().map(|ring| ring.0).collect::<Vec<_>>();
+    assert!(rings.len() >= 3, "{rings:?}");
+    for pair in rings.windows(2) {
+        let stops = passes.stops.iter().filter(|at| (pair[0] + 15..pair[1]).contains(at));
+        assert_eq!(stops.count(), 1, "{pair:?} {passes:?}");
+    }
 }
 
 /// BUF-5, BUF-2: a buffer that holds no full packet is refused, and so is a size that changes

@@ -1,11 +1,12 @@
 //! The receiver in whole scenarios: order, duplicates, gaps, trimming.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cosim::check::{Checked, Stop};
 use cosim::diagnose::headline;
 use cosim::event::Event;
 use cosim::settings::Settings;
+use cosim::switch::What;
 use cosim::world::World;
 
 use crate::common::{
@@ -50,6 +51,87 @@ fn rx_7_shuffled_and_duplicated() {
         assert_eq!((counts.trimmed, counts.ctrl_drops), (0, 0));
         assert_eq!(counts.completions["RECV_COMPLETE"], 16);
         assert_eq!(counts.completions["WQE_COMPLETE"], 16);
+    }
+}
+
+/// What each QP of each NIC told its host, in order: kind, MSN, bytes.
+type Told = BTreeMap<(usize, u32), Vec<(String, u16, u32)>>;
+
+fn told(log: &Log) -> Told {
+    let mut told = Told::new();
+    for (_, nic, event) in &log.0 {
+        let (qpn, entry) = match event {
+            Event::Completed { kind, qpn, msn, bytes } => {
+                (qpn, (format!("{kind:?}"), *msn, *bytes))
+            }
+            // Beside the sender's side of that number.
+            Event::Received { qpn, msn } => (qpn, ("Recv".into(), *msn, 0)),
+            _ => continue,
+        };
+        told.entry((*nic, *qpn)).or_default().push(entry);
+    }
+    for of_qp in told.values_mut() {
+        of_qp.sort();
+    }
+    told
+}
+
+/// Case 28: the network sends every packet twice, control frames and retransmissions too, and loses
+/// some the first time: delivered bytes, messages' numbers and completions are those of a run without
+/// copies.
+#[test]
+fn case_28_every_packet_comes_twice() {
+    let back = |there: &str| there.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"");
+    let there = message("0B", "most = \"30000B\"\ncount = 8\noutstanding = 4\none_qp = true");
+    let lost = "[[switch]]\naction = \"drop\"\nkind = \"data\"\nevery = 9\ncount = 6\n\
+                [[switch]]\naction = \"drop\"\nkind = \"ACK\"\ncount = 1\nskip = 3\n";
+    let twice = "[[switch]]\naction = \"duplicate\"\nby = \"0ns\"\nmost = \"1us\"\nkind = [\"data\", \
+                 \"retransmission\", \"ACK\", \"SACK\", \"NACK\", \"probe\"]\n";
+    let run = |rules: &str| {
+        let head = "limit = \"900us\"\nbuild = \"small\"\n[defaults]\nCloseDelay = \"5us\"\n\
+                    InitialAckTimeout = \"20us\"\n";
+        let settings = settings(&scenario(head, &(there.clone() + &back(&there) + rules)));
+        let mut log = Log::default();
+        let checked = lockstep(&settings, &mut log, |_| ());
+        let driver = &checked.world.driver;
+        assert_eq!((driver.intact, driver.stray_entries, driver.corrupted.len()), (16, 0, 0));
+        let written = checked.world.nodes.iter().map(|n| n.host.counts.bytes_written);
+        (told(&log), written.collect::<Vec<_>>(), log)
+    };
+    let (once, twice) = (run(lost), run(&format!("{lost}{twice}")));
+    assert_eq!((&once.0, &once.1), (&twice.0, &twice.1));
+    assert_eq!(once.0.values().map(Vec::len).sum::<usize>(), 16 * 3);
+    // Each kind was copied.
+    let copied = twice.2.0.iter().filter_map(|e| match &e.2 {
+        Event::Switch(act) if act.what == What::Duplicate => Some(format!("{:?}", act.seen.kind)),
+        _ => None,
+    });
+    let copied: BTreeSet<_> = copied.collect();
+    for kind in ["Data", "Retransmission", "Ack", "Sack"] {
+        assert!(copied.contains(kind), "{copied:?}");
+    }
+}
+
+/// Case 29, LOS-1: a packet comes behind the 512 after it, twice in a message, and none goes again;
+/// one that comes far behind more of them does.
+#[test]
+fn case_29_a_shuffle_at_the_border_of_the_allowance() {
+    for (frames, again) in [(512, 0), (640, 2)] {
+        let rule = |psn: u32| {
+            format!(
+                "[[switch]]\naction = \"reorder\"\nkind = \"data\"\npsn = {psn}\n\
+                 frames = {frames}\nby = \"80us\"\n"
+            )
+        };
+        let rules = rule(3) + &rule(900);
+        let text = scenario("limit = \"400us\"\n", &(message("7MB", "") + &rules));
+        let mut log = Log::default();
+        let checked = lockstep(&settings(&text), &mut log, |_| ());
+        assert_eq!(checked.world.driver.intact, 1);
+        let queued = log.0.iter().filter(|e| matches!(e.2, Event::Queued { .. })).count();
+        assert_eq!(queued, again, "{frames} pass");
+        let ahead = log.0.iter().filter(|e| e.2 == Event::OutOfOrder).count();
+        assert!(ahead >= 2 * 512, "{ahead}");
     }
 }
 

@@ -31,7 +31,8 @@ fn trace(settings: &Settings, checked: &mut Checked, clocks: u64) -> Vec<(u64, u
 }
 
 /// Case 26: with other start values of all registers, and after a reset in the middle of traffic,
-/// with what the first life has left in every memory, a run is the same event by event.
+/// with what the first life has left in every memory, a run is the same event by event. In
+/// both builds.
 #[test]
 fn a_second_life_is_as_the_first() {
     let both = message("60000B", "count = 3\noutstanding = 2")
@@ -40,22 +41,24 @@ fn a_second_life_is_as_the_first() {
     let rules = "[[switch]]\naction = \"drop\"\nprobability = 0.05\n\
                  kind = [\"data\", \"retransmission\", \"ACK\", \"SACK\"]\n\
                  [[switch]]\naction = \"trim\"\nprobability = 0.05\n";
-    for seed in 1..=3_u32 {
+    for (build, seed, clocks) in
+        [("small", 1, 12_000), ("small", 2, 12_000), ("small", 3, 12_000), ("default", 4, 29_000)]
+    {
         let head = format!(
-            "seed = {seed}\nlimit = \"400us\"\nbuild = \"small\"\n[defaults]\n\
+            "seed = {seed}\nlimit = \"400us\"\nbuild = \"{build}\"\n[defaults]\n\
              InitialAckTimeout = \"3us\"\nSACKLossMinRetxPkts = 3\n"
         );
         let settings = settings(&scenario(&head, &(both.clone() + rules)));
         let built = built(&settings);
         let mut checked = cold(&settings, &built, 100 * seed);
-        let first = trace(&settings, &mut checked, 12_000);
+        let first = trace(&settings, &mut checked, clocks);
         let queued = first.iter().filter(|e| matches!(e.2, Event::Queued { .. })).count();
         assert!(queued >= 3, "seed {seed}: {queued} packets went again");
 
         let mut checked = cold(&settings, &built, 7_000 + seed);
-        trace(&settings, &mut checked, 5_000 + 777 * u64::from(seed));
+        trace(&settings, &mut checked, clocks - 7_000 + 777 * u64::from(seed));
         checked.reset(World::new(&settings)).expect("resets");
-        let second = trace(&settings, &mut checked, 12_000);
+        let second = trace(&settings, &mut checked, clocks);
         let unlike = first.iter().zip(&second).find(|(a, b)| a != b);
         assert!(unlike.is_none(), "seed {seed}: {unlike:?}");
         assert_eq!(first.len(), second.len(), "seed {seed}");

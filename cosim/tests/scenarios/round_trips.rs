@@ -291,6 +291,23 @@ fn rtt_1_wire_timestamps_and_nacks() {
     let log = whole(&stamped(""), &(message("100B", "") + trim));
     assert_eq!((samples(&log), unsure(&log)), (by_the_stamps(&log), 1));
     assert_eq!(samples(&log).iter().map(|s| s.0).collect::<Vec<_>>(), [Origin::Sack]);
+
+    // Nothing is in order yet: PSNs 4 and 5 are refused, and taken when they come again.
+    let late = "[[switch]]\naction = \"delay\"\nkind = \"data\"\npsn = 0\nby = \"480ns\"\n";
+    let text = scenario(&stamped(""), &(message("24576B", "") + late))
+        .replace("address = \"10.0.0.2\"", "address = \"10.0.0.2\"\nMaxPSNRange = 4");
+    let mut log = Log::default();
+    let checked = lockstep(&settings(&text), &mut log, |_| ());
+    assert_eq!(checked.world.driver.intact, 1);
+    let [_, came] = wire(&log);
+    let refused = came.iter().filter(|(_, f)| f[42] == 0xdd);
+    let refused: Vec<_> = refused.map(|(_, f)| (number(&f[51..54]), f[56])).collect();
+    assert_eq!(refused, [(4, 0x0b), (5, 0x0b)]);
+    let of_nacks = |all: Vec<(Origin, u64)>| -> Vec<_> {
+        all.into_iter().filter(|sample| sample.0 == Origin::Nack).collect()
+    };
+    let found = of_nacks(samples(&log));
+    assert_eq!((found.len(), found), (2, of_nacks(by_the_stamps(&log))));
 }
 
 /// RTT-1, PTH-2, `WireTimestamp`: an answer to a probe echoes the probe's own time.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use cosim::event::Event;
+use cosim::world::World;
 use rtl_model::image::Wide;
 
 use super::{ACK, DATA, Figures, Ratio, SACK, n, see, whole};
-use crate::common::{PAIR, message};
+use crate::common::{Log, PAIR, from_here, listed, message, settings};
 
 /// A scenario of this profile: more top-level keys and defaults, then the messages.
 fn uet(defaults: &str, messages: &str) -> String {
@@ -47,35 +49,90 @@ fn pace(out: &mut Figures) {
     let writes = seen.ends("b", "write");
     let cost: u64 = writes.iter().filter(|w| w.1 != 32).map(|w| w.1 + 34).sum();
     out.insert("uet.pcie_needed_rx", n(8 * cost) / n(64) / time);
+
+    // With as many packets sent as received, the reads for them go the same way.
+    let there = message("256KiB", "");
+    let back = there.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"");
+    let both = whole(&uet("", &(there + &back)));
+    let reads = both.ends("b", "read");
+    assert_eq!(reads.iter().map(|r| r.1).sum::<u64>(), 64 * 4096);
+    // What a read takes of the link, in bytes.
+    let read = out["pcie.rreq_ns"] * out["pcie.link_rate"] / n(8);
+    let writes = both.ends("b", "write");
+    let cost: u64 = writes.iter().filter(|w| w.1 == 512).map(|w| w.1 + 34).sum();
+    let cost = n(cost) + read * n(reads.len() as u64);
+    out.insert("uet.pcie_needed_rx_plus_rreq", n(8) * cost / n(64) / time);
 }
 
-/// BUF-3, SEG-4: a paused sender fills the data pool, and it drains from above half to half.
+/// Holds NIC a's data until its pool is full, and what would answer it until it has drained.
+const HELD: &str = "[[switch]]\naction = \"pause\"\nto = \"a\"\nclasses = [0]\nquanta = 8000\n\
+                    at = \"100ns\"\n[[switch]]\naction = \"delay\"\nby = \"30us\"\n\
+                    kind = [\"ACK\", \"SACK\"]\n";
+
+/// BUF-3: a paused sender fills the data pool; resumed, it drains back to back.
 fn egress(out: &mut Figures) {
-    let (mut most, mut first, mut half) = (0, None, None);
-    let (mut ends, mut pool) = (0, 0);
-    let text = uet("MaxCongestionWindow = 100000", &message("8MiB", ""));
+    let (mut starts, mut most, mut pool) = (Vec::new(), 0, 0);
+    let text = uet("MaxCongestionWindow = 1000", &(message("800KB", "at = \"300ns\"") + HELD));
     let seen = see(&text, |world| {
-        let nic = &world.nodes[0].nic;
-        if world.clock <= world.boot {
-            return false;
+        let port = &world.nodes[0].nic.o.egress_arbiter;
+        if world.clock > world.boot && starts.is_empty() {
+            pool = pool.max(port.egress_free);
+            most = most.max(pool - port.egress_free);
         }
-        pool = pool.max(nic.o.egress_arbiter.egress_free);
-        most = most.max(pool - nic.o.egress_arbiter.egress_free);
-        if nic.o.egress_arbiter.end_valid {
-            ends += 1;
-            first.get_or_insert(world.clock);
-        }
-        if nic.o.egress_arbiter.half_valid && most > pool / 2 {
-            half.get_or_insert((ends, pool - nic.o.egress_arbiter.egress_free));
-        }
-        ends == 200
+        starts.extend(port.tx_valid.then_some(world.clock));
+        starts.len() > 60
     });
-    assert!(seen.world.clock > 0);
     out.insert("uet.egress_pool0_used", n(u64::from(most)));
-    out.insert("uet.egress_pool0_pkts", n(u64::from(most)) / out["uet.data_wire"]);
-    out.insert("uet.egress_restart", n(u64::from(pool)) / n(2));
-    let drain = out["uet.egress_pool0_pkts"] * out["uet.data_ser_ns"];
-    out.insert("uet.egress_drain_us", drain / n(1000));
+    let packets = u64::from(most) / seen.of_opcode(0, &DATA)[0].len() as u64;
+    out.insert("uet.egress_pool0_pkts", n(packets));
+    let last = seen.frames(0)[packets as usize - 1].0;
+    out.insert("uet.egress_drain_us", (last - n(starts[0])) / n(1000));
+}
+
+/// SEG-4: what the pool holds after the release that rings: 54 full packets and one of 1,746 B, or of
+/// a byte more, of which the 27th release leaves 115,200 B, or a byte more.
+fn restart(out: &mut Figures) {
+    let rings = |more: u64| {
+        let first = message(&format!("{}B", 54 * 4096 + 1640 + more), "at = \"300ns\"");
+        let text =
+            uet("MaxCongestionWindow = 1000", &(first + &message("80KB", "at = \"1us\"") + HELD));
+        let (mut ends, mut pool, mut left) = (0, 0, None);
+        see(&text, |world| {
+            let port = &world.nodes[0].nic.o.egress_arbiter;
+            if world.clock > world.boot {
+                pool = pool.max(port.egress_free);
+            }
+            ends += u64::from(port.end_valid);
+            if port.half_valid {
+                left = Some(pool - port.egress_free);
+            }
+            left.is_some()
+        });
+        (ends, u64::from(left.expect("it rings")))
+    };
+    let (ends, left) = rings(0);
+    assert_eq!(ends, 27);
+    assert_eq!(rings(1), (28, left + 1 - 4202), "a byte more does not ring");
+    out.insert("uet.egress_restart", n(left));
+}
+
+/// BUF-3: frames of an ACK's size in the paused control class: NACKs, as an ACK comes with a SACK.
+fn answers(out: &mut Figures) {
+    let rules = "[[switch]]\naction = \"pause\"\nto = \"b\"\nclasses = [1]\nquanta = 15000\n\
+                 [[switch]]\naction = \"trim\"\ncount = 340\nkind = \"data\"\n";
+    let head = "MSS = 1024\nMaxCongestionWindow = 1000\nInitialAckTimeout = \"4ms\"\n";
+    let mut frames = 0;
+    see(&uet(head, &(message("340KiB", "at = \"500ns\"") + rules)), |world| {
+        let b = &world.nodes[1].nic;
+        let (i, port) = (&b.i.egress_arbiter, &b.o.egress_arbiter);
+        let full = world.clock > world.boot && port.ctl_free < 78 && b.i.ack_build.answer_valid;
+        if i.cresv_valid {
+            assert_eq!(n(i.cresv_bytes.into()), out["uet.ack_wire"]);
+            frames += 1;
+        }
+        full
+    });
+    out.insert("uet.egress_pool1_acks", n(frames));
 }
 
 /// BUF-5: the prefetch buffer fills behind a full egress pool; its size and a window of 450,000 B, as
@@ -108,13 +165,7 @@ fn ingress(out: &mut Figures) {
     out.insert("uet.ingress_pool0_pkts", n(u64::from(most)) / out["uet.data_ip"]);
 }
 
-/// A size as the pool's packets of `uet.data_ip` bytes, rounded down.
-fn packets(out: &Figures, bytes: Ratio) -> Ratio {
-    let exact = bytes / out["uet.data_ip"];
-    Ratio::from(exact.0.div_euclid(exact.1))
-}
-
-/// BUF-6, PFC-1, PFC-3: thresholds as the registers have them in a run.
+/// BUF-6, PFC-1, PFC-3: thresholds in bytes, as the registers have them in a run.
 fn thresholds(out: &mut Figures) {
     let mut found = Vec::new();
     see(&uet("", &message("0B", "")), |world| {
@@ -138,20 +189,129 @@ fn thresholds(out: &mut Figures) {
     ] {
         out.insert(key, n(bytes));
     }
-    for (key, of) in [
-        ("uet.ing0_pen_lo_pkts", "uet.ing0_pen_lo"),
-        ("uet.ing0_pen_hi_pkts", "uet.ing0_pen_hi"),
-        ("uet.ing0_xoff_pkts", "uet.ing0_xoff"),
-        ("uet.ing0_xon_pkts", "uet.ing0_xon"),
-        ("uet.ing0_headroom_pkts", "uet.ing0_headroom"),
-    ] {
-        out.insert(key, packets(out, out[of]));
+}
+
+/// What happens on which packet while the data pool of 3,600,000 B fills and drains.
+#[derive(Default)]
+struct Fill {
+    /// Packets that have come, dropped ones too.
+    came: u64,
+    /// The first with which the pool holds 25 %, that drew the pause, and that was dropped.
+    low: Option<u64>,
+    paused: Option<u64>,
+    dropped: Option<u64>,
+    /// Bytes that the pool holds when the switch is resumed.
+    resumed: Option<u32>,
+}
+
+impl Fill {
+    fn look(&mut self, world: &World) {
+        let o = &world.nodes[1].nic.o;
+        if o.pause_send.xoff & 1 == 1 {
+            // The arrival that drew it stands in the clock before.
+            self.paused.get_or_insert(self.came);
+        }
+        let pool = &o.ingress_pool;
+        if pool.arr_valid && pool.arr_cls == 0 {
+            self.came += 1;
+            if pool.arr_occ >= o.csr.cfg_penalty_low {
+                self.low.get_or_insert(self.came);
+            }
+        }
+        if pool.drop_valid {
+            self.dropped.get_or_insert(self.came);
+        }
+        if o.pause_send.xon & 1 == 1 {
+            self.resumed.get_or_insert(pool.held(0));
+        }
     }
+}
+
+/// BUF-6, PFC-1, PFC-3, RX-2: full packets fill the pool at its defaults, in lockstep, because the
+/// host takes nothing; then it takes all. The pauses do not reach the peer, and last long, as the
+/// port is slow, so that the XON comes of the release (PFC-2).
+fn fill(out: &mut Figures) {
+    let slow = "IngressBufferManager.PFCEnableVector = [1]\nPCIe.TXDataBufferSize = \"512B\"\n\
+                DataRate = \"100Gbps\"\nHostPCIe.RXDataBufferSize = \"512B\"\nHostPCIe.DrainDelay = \"101us\"\n";
+    let deaf = "[[switch]]\naction = \"drop\"\nkind = \"pause\"\n";
+    let text = uet(
+        "MaxCongestionWindow = 1000\nInitialAckTimeout = \"4ms\"",
+        &format!("{slow}{}{deaf}", message(&format!("{}B", 870 * 4096), "")),
+    );
+    let settings = settings(&text);
+    let (mut log, mut fill) = (Log::default(), Fill::default());
+    let mut world = World::new(&settings);
+    while fill.resumed.is_none() {
+        assert!(world.clock < settings.limit, "the limit came first");
+        if fill.came == 870 {
+            world.nodes[1].host.config.drain = 0;
+        }
+        world = from_here(world, 20_000, &mut log, |world| fill.look(world));
+    }
+    let [low, paused, dropped] =
+        [fill.low, fill.paused, fill.dropped].map(|at| at.expect("it comes"));
+    out.insert("uet.ing0_pen_lo_pkts", n(low - 1));
+    out.insert("uet.ing0_xoff_pkts", n(paused - 1));
+    // Those before the one that drew the pause would be at Xoff: it and others still fit.
+    out.insert("uet.ing0_headroom_pkts", n(dropped - paused));
+    let resumed = n(fill.resumed.expect("XON").into()) / out["uet.data_ip"];
+    assert!(resumed.is_whole());
+    out.insert("uet.ing0_xon_pkts", resumed);
+
+    let penalties: Vec<(u64, u8)> = log.0.iter().filter_map(told).collect();
+    let first = |least: u8| penalties.iter().find(|p| p.1 >= least).expect("a penalty").0 + 1;
+    out.insert("uet.ing0_pen_hi_pkts", n(first(127) - 1));
+    // A step of the field is 14,173.2 B: 914,173.2 B are reached with packet 219.
+    assert_eq!(first(1), 219);
+
+    let rate = n(settings.nics[0].wire_rate);
+    let ends = log.0.iter().filter_map(|e| match &e.2 {
+        Event::Sent { back, bytes } if e.1 == 0 && DATA.contains(&bytes[42]) => {
+            Some(n(e.0) - n((*back).into()) / rate)
+        }
+        _ => None,
+    });
+    let ends: Vec<_> = ends.collect();
     let exact = out["uet.ing0_headroom"] / out["uet.data_ip"];
     out.insert("uet.headroom_pkts", exact);
-    out.insert("uet.headroom_us", exact * out["uet.data_ser_ns"] / n(1000));
-    let first = out["uet.ing0_xoff"] - out["uet.data_ip"];
-    out.insert("uet.first_pause_occupancy", first);
+    let pace = (ends[869] - ends[0]) / n(869);
+    out.insert("uet.headroom_us", exact * pace / n(1000));
+}
+
+/// The packet that drew a SACK of NIC b, and the penalty that it carries.
+fn told(e: &(u64, usize, Event)) -> Option<(u64, u8)> {
+    match &e.2 {
+        Event::Sent { bytes, .. } if e.1 == 1 && bytes[42] == SACK => {
+            Some((listed(bytes).0, bytes[86] & 0x7f))
+        }
+        _ => None,
+    }
+}
+
+/// PFC-1: what the pool may hold so that the next full packet draws a pause: 687 full packets and
+/// one that is charged 1,408 B; with a byte less the one after it does.
+fn first_pause(out: &mut Figures) {
+    let held = |bytes: u64| {
+        let slow = "PCIe.LaneCount = 1\nPCIe.LaneBps = \"1Mbps\"\nPCIe.TXDataBufferSize = \"512B\"\n\
+                    IngressBufferManager.PFCEnableVector = [1]\n";
+        let first = message(&format!("{}B", 687 * 4096 + bytes), "");
+        let then = message("4096B", "at = \"64us\"") + &message("4096B", "at = \"65us\"");
+        let on = "MaxCongestionWindow = 1000\nInitialAckTimeout = \"4ms\"";
+        let (mut holds, mut before) = (0, None);
+        see(&uet(on, &format!("{slow}{first}{then}")), |world| {
+            let o = &world.nodes[1].nic.o;
+            if o.pause_send.xoff & 1 == 1 {
+                before = Some(holds - 4184);
+            }
+            if o.ingress_pool.arr_valid && o.ingress_pool.arr_cls == 0 {
+                holds = o.ingress_pool.arr_occ;
+            }
+            before.is_some()
+        });
+        u64::from(before.expect("a pause"))
+    };
+    out.insert("uet.first_pause_occupancy", n(held(1320)));
+    assert_eq!(held(1319), 687 * 4184 + 1407 + 4184, "a byte less draws none");
 }
 
 /// PFC-1, PFC-2: a link of 100 Mbps takes next to nothing, so that the pool stays at Xoff, and each
@@ -211,11 +371,13 @@ pub(super) fn measured(out: &mut BTreeMap<&'static str, Ratio>) {
     sizes(out);
     pace(out);
     egress(out);
+    restart(out);
+    answers(out);
     prefetch(out);
     ingress(out);
     thresholds(out);
+    fill(out);
+    first_pause(out);
     pauses(out);
     hold(out);
-    let acks = out["uet.egress_pool1"] / out["uet.ack_wire"];
-    out.insert("uet.egress_pool1_acks", Ratio::from(acks.0.div_euclid(acks.1)));
 }
