@@ -3588,7 +3588,7 @@ module nic
 
   stream_fifo #(
       .WIDTH(32),
-      .DEPTH(16)
+      .DEPTH(128)
   ) u_built_fifo (
       .clk_i,
       .rst_ni,

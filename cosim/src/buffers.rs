@@ -16,6 +16,9 @@ use crate::units::Decimal;
 /// The largest control frame: a SACK (SACK-1).
 pub(crate) const SACK_WIRE: u64 = 94;
 
+/// No data packet charges more: 8,192 B of payload (SEG-1), and the most that is around them.
+const LARGEST: u64 = 8_192 + 114;
+
 /// Bytes of a prefetch buffer unless given (BUF-5).
 pub const PREFETCH: u64 = 262_144;
 
@@ -206,6 +209,7 @@ impl Check<'_> {
             buffers.xon[class] = part(ingress[class], xon[class])?.floor() as u64;
         }
         buffers.pfc_enable = self.pfc(pick!(inn, d_in, pfc_enable_vector), &buffers)?;
+        self.reachable(pick!(inn, d_in, pfc_static_xoff_threshold), &buffers, sack)?;
         self.fits(at, &buffers, [full, sack])?;
         self.admits(at, &buffers, [full - charge_less, sack - charge_less])?;
         Ok(buffers)
@@ -404,6 +408,25 @@ impl Check<'_> {
             }
         }
         Ok(enabled.iter().rev().fold(0, |mask, on| mask << 1 | on))
+    }
+
+    /// A threshold that an enabled class can reach. One above its pool is reached by a packet that
+    /// does not fit, and no packet is larger than `LARGEST`, no control frame than a SACK (PFC-1).
+    fn reachable(
+        &self,
+        vector: Option<&Spanned<Vec<toml::Value>>>,
+        b: &Buffers,
+        sack: u64,
+    ) -> Result<(), ScenarioError> {
+        let most = |class: usize| b.ingress[class] + if class == 1 { sack } else { LARGEST };
+        let enabled = |class: &usize| b.pfc_enable >> class & 1 == 1;
+        let beyond = (0..CLASSES).filter(enabled).find(|class| b.xoff[*class] > most(*class));
+        beyond.map_or(Ok(()), |class| {
+            let span = vector.map_or(0..0, Spanned::span);
+            let (xoff, pool) = (b.xoff[class], b.ingress[class]);
+            let what = format!("{xoff} B of class {class}, a pool of {pool} B: it never pauses");
+            Err(self.source.error(span, "PfcStaticXoffThreshold", what, Some("PFC-1")))
+        })
     }
 
     /// Shares of the data pool from which the penalty starts, and from which it is whole (BUF-6).

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rtl_model::host_interface::{CQE_BYTES, CqeEntry, DOORBELL_PAGE, OP_WRITE, Wqe};
 use rtl_model::rng::{Bytes, Rng};
-use rtl_model::types::{Cqe, Qpn};
+use rtl_model::types::{Cqe, Qpn, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::{MessageSettings, Settings};
@@ -47,6 +47,8 @@ pub struct MessageState {
     pub refused: Option<u8>,
     /// The clock in which its QP went into error: it never completes.
     pub failed: Option<u64>,
+    /// What put its QP in error (QP-6).
+    pub why: Option<Why>,
 }
 
 /// What a host shall do now.
@@ -214,6 +216,7 @@ impl Driver {
             done: [None; 3],
             refused: None,
             failed: None,
+            why: None,
         });
         if let Some(qpn) = share {
             self.live.entry((s.from, qpn)).or_default().insert(id);
@@ -318,12 +321,13 @@ impl Driver {
 
     /// A QP has gone into error: what it carries never completes. The sender's side is closed as
     /// after a completion, and the receiver's once what did arrive is matched.
-    pub fn qp_failed(&mut self, clock: u64, nic: usize, qpn: Qpn, close_delay: u64) {
+    pub fn qp_failed(&mut self, clock: u64, nic: usize, (qpn, why): (Qpn, Why), close_delay: u64) {
         let failed = self.carried.remove(&(nic, qpn)).unwrap_or_default();
         self.live.remove(&(nic, qpn));
         for id in &failed {
             let message = &mut self.messages[*id];
             message.failed = Some(clock);
+            message.why = Some(why);
             message.qpn = Some(qpn);
             let plan = &mut self.plans[message.entry];
             plan.open -= 1;

@@ -3,6 +3,9 @@
 /// The rule of what no rule of the NIC says.
 pub const HERE: &str = "docs/scenarios.md";
 
+/// The rule of the keys of a reliable connection.
+pub const RC: &str = "docs/rc.md";
+
 /// Keys above all tables.
 pub const TOP: &[(&str, &str)] = &[
     ("about", HERE),
@@ -152,6 +155,7 @@ pub fn rule_of(path: &str) -> &'static str {
         "fault" => FAULT,
         "switch" => SWITCH,
         "SimulationParameters" => PARAMETERS,
+        "connection" | "network" | "host" | "work" => return RC,
         _ => TOP,
     };
     keys.iter().find(|(name, _)| *name == key).map_or(HERE, |(_, rule)| *rule)

@@ -78,8 +78,7 @@ struct RunArgs {
     /// Folder for result.json, frames.pcapng and the records, and waves.fst after a mismatch.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The records as Parquet instead of CSV.
-    #[cfg(feature = "parquet")]
+    /// The records as Parquet instead of CSV; needs a nicstep built with `--features parquet`.
     #[arg(long, requires = "out")]
     parquet: bool,
     /// The model alone; needs no Verilator.
@@ -135,14 +134,19 @@ impl RunArgs {
     }
 
     #[cfg(feature = "parquet")]
-    fn format(&self) -> Format {
-        if self.parquet { Format::Parquet } else { Format::Csv }
+    #[allow(clippy::unnecessary_wraps)] // as without the feature
+    fn format(&self) -> Result<Format, Failure> {
+        Ok(if self.parquet { Format::Parquet } else { Format::Csv })
     }
 
     #[cfg(not(feature = "parquet"))]
-    #[allow(clippy::unused_self)] // as with the feature
-    fn format(&self) -> Format {
-        Format::Csv
+    fn format(&self) -> Result<Format, Failure> {
+        if !self.parquet {
+            return Ok(Format::Csv);
+        }
+        let what = "--parquet: this nicstep is built without Parquet; build it with \
+                    `cargo build --release --features parquet`";
+        Err((code::INPUT, what.into()))
     }
 
     fn choice(&self) -> RtlChoice {
@@ -214,7 +218,7 @@ fn soak(unit: &cosim::soak::Unit) -> Result<(), Failure> {
 /// A scenario of the reliable connection.
 fn run_rc(args: &RunArgs) -> Result<(), Failure> {
     use cosim::rc::{record, run, scenario, summary};
-    if !matches!(args.format(), Format::Csv) {
+    if args.parquet {
         let what = "--parquet: a reliable connection has no records of that kind (docs/rc.md)";
         return Err((code::INPUT, what.into()));
     }
@@ -261,12 +265,13 @@ fn run_command(args: &RunArgs) -> Result<(), Failure> {
     if unit.map_err(|e| (code::INPUT, e.to_string()))? {
         return run_rc(args);
     }
+    let format = args.format()?;
     let settings = settings(args)?;
     let mode = args.mode();
     let world = cosim::world::World::new(&settings);
     let out = args.out.as_deref();
-    let mut recorder = Recorder::with_format(&world, out, args.format())
-        .map_err(|e| (code::INPUT, e.to_string()))?;
+    let mut recorder =
+        Recorder::with_format(&world, out, format).map_err(|e| (code::INPUT, e.to_string()))?;
     drop(world);
     let run = run(&settings, mode, &args.choice(), &mut recorder).map_err(tools)?;
     let scenario = args.scenario.display().to_string();
@@ -341,6 +346,9 @@ fn judge(
         Outcome::Stuck(waits) => {
             let text = format!("nothing moves at clock {}; waiting:\n  ", run.world.clock);
             Err((code::LIMIT, text + &waits.join("\n  ")))
+        }
+        Outcome::Broken(what) => {
+            Err((code::MISMATCH, format!("broken promise, {what}\nTo see it again: {again}")))
         }
         Outcome::Mismatch(m) => {
             let mut text = headline(settings, m);

@@ -12,7 +12,7 @@ use toml::Spanned;
 use crate::buffers::{Buffers, Overheads, SACK_WIRE};
 use crate::driver::{LOWEST, SOURCES, TARGETS};
 use crate::host::{HostConfig, Room};
-use crate::keys::HERE;
+use crate::keys::{HERE, rule_of};
 use crate::records::settings::{IntervalSettings, RecordSettings};
 use crate::scenario::{
     Build, CLK_PS, Fault, FaultKind, File, Message, Nic, Pcie, Profile, ScenarioError, Source,
@@ -284,7 +284,9 @@ impl Check<'_> {
             return Ok(ps / CLK_PS);
         }
         let what = format!("is not a whole number of clocks of {CLK_PS} ps");
-        Err(self.error(value, key, what, "a clock is 1 ns"))
+        let mut error = self.source.error(value.span(), key, what, None);
+        error.rule = Some(rule_of(&error.key));
+        Err(error)
     }
 
     /// Microseconds with 41 binary places, rounded down.

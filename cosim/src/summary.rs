@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::record::reason;
-use crate::run::{Mode, Run, RunResult};
+use crate::run::{MessageResult, Mode, Run, RunResult};
 
-/// Completions that the table lists one by one.
+/// Messages that the table lists one by one, and as many more that never complete.
 const LISTED: usize = 16;
 
 /// What a reader wants to see at once.
@@ -77,13 +77,31 @@ fn short(out: &mut String, result: &RunResult) {
 
 fn messages(out: &mut String, result: &RunResult) {
     let bytes: u64 = result.messages.iter().map(|m| u64::from(m.bytes)).sum();
-    let whole = format!("{}, {bytes} B; {} whole", result.messages.len(), result.intact);
+    let mut whole = format!("{}, {bytes} B; {} whole", result.messages.len(), result.intact);
+    let lost =
+        |what: fn(&MessageResult) -> bool| result.messages.iter().filter(|m| what(m)).count();
+    for (what, count) in [
+        ("in a QP in error", lost(|m| m.failed.is_some())),
+        ("refused", lost(|m| m.refused.is_some())),
+    ] {
+        if count > 0 {
+            let _ = write!(whole, ", {count} {what}");
+        }
+    }
     row(out, "messages", &whole);
     let time = |at: Option<u64>| at.map_or("-".to_owned(), |t| t.to_string());
-    for m in result.messages.iter().take(LISTED) {
+    // Behind the first ones those that never complete.
+    let (first, others) = result.messages.split_at(result.messages.len().min(LISTED));
+    let others: Vec<_> = others.iter().filter(|m| m.why.is_some()).take(LISTED).collect();
+    for m in first.iter().chain(others.iter().copied()) {
+        let why = match (&m.why, m.failed) {
+            (Some(why), Some(at)) => format!("  failed {at:>7} ns: {why}"),
+            (Some(why), None) => format!("  refused: {why}"),
+            (None, _) => String::new(),
+        };
         let _ = writeln!(
             out,
-            "  {} -> {}  {:>8} B  posted {:>7}  SEND {:>7}  WQE {:>7}  RECV {:>7} ns",
+            "  {} -> {}  {:>8} B  posted {:>7}  SEND {:>7}  WQE {:>7}  RECV {:>7} ns{why}",
             m.from,
             m.to,
             m.bytes,
@@ -93,8 +111,9 @@ fn messages(out: &mut String, result: &RunResult) {
             time(m.recv_complete)
         );
     }
-    if result.messages.len() > LISTED {
-        let _ = writeln!(out, "  ... and {} more", result.messages.len() - LISTED);
+    let more = result.messages.len() - first.len() - others.len();
+    if more > 0 {
+        let _ = writeln!(out, "  ... and {more} more");
     }
 }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use wires::from;
 
 use crate::block::Block;
+use crate::host_interface::{CLASSES, level};
 use crate::image::{Changes, Image, Wide, Writer};
 use crate::pcie_link;
 use crate::ram_1r1w::Ram;
@@ -23,7 +24,7 @@ use crate::ram_fifo::{self, RamFifo};
 use crate::rng::Rng;
 use crate::sizes::Sizes;
 use crate::stream_fifo::{self, StreamFifo};
-use crate::types::{Beat, Delivery, Frame, PageWrite, Parsed, Reply, Segment, TlpBeat, Word};
+use crate::types::{Beat, Delivery, Frame, PageWrite, Parsed, Psn, Reply, Segment, TlpBeat, Word};
 use crate::{
     ack_ask, ack_build, ack_hold, ack_take, completion, csr, doorbell, egress_arbiter,
     ingress_pool, packet_build, packet_parse, path_probe, path_select, pause_hold, pause_send,
@@ -128,7 +129,7 @@ pub struct Places(pub Vec<Place>);
 macro_rules! structs {
     ([] $($k:literal $name:ident $u:literal ($regs:ty) ($in:ty) ($out:ty) ($new:expr) ($comb:path);)*) => {
         /// The blocks' registers.
-        #[derive(Clone, Serialize, Deserialize)]
+        #[derive(Clone, PartialEq, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub struct Blocks { $(pub $name: $regs,)* }
 
@@ -176,6 +177,31 @@ mod ram {
 /// The blocks that the NIC's output ports come from.
 const PORTS: u64 = 1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::pcie_room | 1 << at::port_tx;
 
+/// Blocks as masks, for `Nic::awake`.
+pub mod blocks {
+    use super::at;
+
+    /// The ingress pools.
+    pub const INGRESS: u64 = 1 << at::ingress_pool;
+    /// The egress pools.
+    pub const EGRESS: u64 = 1 << at::egress_arbiter;
+    /// The prefetch buffer.
+    pub const PREFETCH: u64 = 1 << at::prefetch_pool;
+    /// The PCIe transmit buffer.
+    pub const LINK: u64 = 1 << at::pcie_link;
+    /// Opens and closes of QPs.
+    pub const TABLE: u64 = 1 << at::qp_table;
+    /// Places of packets.
+    pub const PLACES: u64 = 1 << at::replay_store | 1 << at::retransmit;
+    /// Turns.
+    pub const TURNS: u64 = 1 << at::tx_scheduler;
+    /// Ends of QPs, and of segments that come to nothing.
+    pub const DRAIN: u64 = 1 << at::qp_drain;
+    /// Bytes in flight, and who tells of them.
+    pub const FLIGHT: u64 =
+        1 << at::window | 1 << at::ack_take | 1 << at::retransmit | 1 << at::qp_drain;
+}
+
 macro_rules! memory_struct {
     ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
         /// The memories.
@@ -214,6 +240,9 @@ pub struct Nic {
     /// Blocks that have used a memory, and are awake in the next clock.
     #[serde(skip, default = "all")]
     stir: u64,
+    /// A memory has been written in the last clock.
+    #[serde(skip, default = "yes")]
+    wrote: bool,
     /// Blocks that have changed since the image was written.
     #[serde(skip, default = "all")]
     changed: u64,
@@ -249,6 +278,7 @@ impl Nic {
             due: all(),
             wake: all(),
             stir: all(),
+            wrote: true,
             changed: all(),
             seen: all(),
             read: all(),
@@ -291,7 +321,7 @@ impl Nic {
             self.fresh = false;
         }
         self.changed |= due;
-        (self.due, self.stir) = (0, 0);
+        (self.due, self.stir, self.wrote) = (0, 0, false);
     }
 
     /// Second phase: the ports, and what passes through from inputs.
@@ -299,6 +329,12 @@ impl Nic {
         self.connect_ports(ports);
         self.connect_readys();
         self.seen |= self.wake;
+    }
+
+    /// One of these blocks has changed with the last edge, or may change with this one; after
+    /// `ready`.
+    pub fn awake(&self, blocks: u64) -> bool {
+        self.wake & blocks != 0
     }
 
     /// Third phase: the rising edge.
@@ -325,6 +361,47 @@ impl Nic {
             };
         }
         blocks!(each, self)
+    }
+
+    /// Nothing changes any more until something comes in or a tick does: blocks wait for each
+    /// other. Two clocks, for a memory may be read in the first and its word be used in the other.
+    pub fn stands(&self, ports: &Inputs) -> bool {
+        let still =
+            Inputs { rx_valid: false, wire_valid: false, room_valid: false, tick: false, ..*ports };
+        let mut next = self.clone();
+        (0..2).all(|_| {
+            next.drive();
+            next.ready(&still);
+            next.clock(&still);
+            !next.wrote && next.b == self.b
+        })
+    }
+
+    /// A timer runs at whose end something is sent: that of a packet, of a message whose ACK is to
+    /// be asked for again, or of a probe.
+    pub fn times(&self) -> bool {
+        let asks = |msg: usize| self.covered(self.m.ack_ask_node.peek(msg));
+        self.b.timer_wheel.running > 0
+            || self.i.path_probe.troubled != 0
+            || self.b.ask_wheel.armed.iter_ones().any(asks)
+    }
+
+    /// CPL-2: SACKs have retired all of a message, so that its next expiry sends a copy. Of another
+    /// one it changes nothing.
+    fn covered(&self, message: &ack_ask::Node) -> bool {
+        let qp = usize::from(message.qp);
+        let ctx = self.m.qp_table_ctx.peek(qp);
+        let known = *self.m.sent_bitmap_any.peek(qp);
+        let psns = self.m.sent_bitmap_bits.depth() / self.m.sent_bitmap_any.depth() * 64;
+        let outstanding = |psn: Psn| {
+            let at = psn.0 as usize % psns;
+            let bits = self.m.sent_bitmap_bits.peek((qp * psns + at) / 64);
+            known >> (at / 64) & 1 == 1 && bits >> (at % 64) & 1 == 1
+        };
+        let len = message.last.ahead_of(message.first).max(0).cast_unsigned();
+        let mut packets = (0..=len).map(|n| message.first.plus(n));
+        message.last.ahead_of(ctx.given) < 0
+            && !packets.any(|psn| psn.ahead_of(ctx.cum) > 0 && outstanding(psn))
     }
 
     /// The NIC's output ports in this clock.
@@ -497,6 +574,14 @@ impl Nic {
                 16 * link.held, i.cfg_tx_hdr_buf, link.data_used, i.cfg_tx_data_buf
             ));
         }
+        if link.busy {
+            let (kind, ns) = (link.tlp.kind, link.left.div_ceil(i.cfg_pcie_rate.max(1)));
+            let what = if kind == tlp_engine::READ { "read" } else { "write" };
+            out.push(format!("a {what} is on the link to the host for another {ns} ns"));
+        }
+        if i.chead_valid && !self.o.pcie_link.chead_ready {
+            out.push("a completion entry waits for the writes before it".into());
+        }
         for (kind, waits) in [("read", i.rhead_valid), ("write", i.whead_valid)] {
             if waits && !link.busy {
                 out.push(format!(
@@ -508,6 +593,32 @@ impl Nic {
                     i.cfg_far_data_buf
                 ));
             }
+        }
+        out
+    }
+
+    /// Pauses, egress pools and the port that something waits for.
+    fn port_waits(&self) -> Vec<String> {
+        let (hold, i, arbiter) = (&self.b.pause_hold, &self.i.pause_hold, &self.b.egress_arbiter);
+        let rate = u64::from(i.cfg_wire_rate.max(1));
+        let mut out = Vec::new();
+        for class in (0..CLASSES).filter(|class| hold.paused >> class & 1 == 1) {
+            let ns = hold.left[class].div_ceil(rate);
+            out.push(format!("class {class} is paused for another {ns} ns (PFC)"));
+        }
+        for class in (0..CLASSES).filter(|class| self.b.pause_send.out >> class & 1 == 1) {
+            let taken = level(&self.o.ingress_pool.occ, class);
+            let pool = level(&self.o.csr.cfg_ingress_pool, class);
+            out.push(format!("class {class} keeps the switch paused (PFC): {taken} of {pool} B"));
+        }
+        if arbiter.busy {
+            let ns = u64::from(arbiter.left).div_ceil(rate);
+            out.push(format!("a frame is on its way out for another {ns} ns"));
+        }
+        let scheduler = &self.b.tx_scheduler;
+        if scheduler.stopped && scheduler.armed {
+            let (taken, pool) = (arbiter.occ[0], level(&self.o.csr.cfg_egress_pool, 0));
+            out.push(format!("the pass is stopped by the egress pool: {taken} of {pool} B"));
         }
         out
     }
@@ -526,11 +637,18 @@ impl Nic {
             out.push(format!("busy blocks: {}", busy.join(", ")));
         }
         out.extend(self.pcie_waits());
+        out.extend(self.port_waits());
+        if self.b.timer_wheel.running > 0 {
+            out.push(format!("timers of packets run: {}", self.b.timer_wheel.running));
+        }
+        let starved = self.b.tx_scheduler.starved.any();
         let streams = [
             ("a segment waits for payload_fetch (tags)", &self.o.tx_scheduler.seg_valid),
+            ("a group waits for replay slots or tags", &starved),
             ("a fetch waits for the prefetch buffer", &self.b.tx_scheduler.prefetch_armed),
             ("a payload waits for the egress pool", &self.o.payload_fetch.commit_valid),
             ("a frame waits for the port", &self.o.dat_queue.out_valid),
+            ("a control frame waits for the port", &self.o.ctl_queue.out_valid),
             ("a frame waits for rx_track", &self.o.dat_fifo.out_valid),
             ("a payload waits for the PCIe link", &self.o.deliver_fifo.out_valid),
             ("an answer waits for the backlog", &self.o.answer_fifo.out_valid),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rtl_model::types::Cqe;
+use rtl_model::types::{Cqe, Why};
 
 use super::table::{Cell, Column, Format, Table};
 use crate::event::Event;
@@ -20,6 +20,7 @@ struct Row {
     msn: Option<u16>,
     peer: Option<u16>,
     bytes: Option<u32>,
+    why: Option<Why>,
 }
 
 impl Events {
@@ -40,6 +41,7 @@ impl Events {
             Column::count("msn", "messages of the QP before this one"),
             Column::count("peer", "index of the other NIC"),
             Column::count("bytes", "of the message"),
+            Column::text("why", "of QP_ERROR: Read (PCI-8), Timeout (TMR-4), Nack (NAK-2)"),
         ];
         let row = "each event of a QP or a message at a NIC with EnableEventLogging";
         Ok(Self { table: Table::new(folder, "mrc-events", row, &columns, format)? })
@@ -56,6 +58,7 @@ impl Events {
             row.msn.into(),
             Cell::from(row.peer),
             row.bytes.into(),
+            row.why.map(|why| format!("{why:?}")).into(),
         ]);
     }
 
@@ -73,11 +76,14 @@ fn row(event: &Event) -> Option<(&'static str, Row)> {
         Event::QpCreated { qpn, dest, .. } => {
             ("QP_CREATED", Row { qpn: *qpn, peer: Some((*dest).into()), ..Row::default() })
         }
-        Event::QpError { qpn, .. } => ("QP_ERROR", Row { qpn: *qpn, ..Row::default() }),
+        Event::QpError { qpn, why } => {
+            ("QP_ERROR", Row { qpn: *qpn, why: Some(*why), ..Row::default() })
+        }
         Event::QpClosed { qpn, .. } => ("QP_CLOSED", Row { qpn: *qpn, ..Row::default() }),
         Event::Posted { qpn, msn, bytes, dest } => {
             let peer = Some((*dest).into());
-            ("MESSAGE_POSTED", Row { qpn: *qpn, msn: Some(*msn), peer, bytes: Some(*bytes) })
+            let (msn, bytes) = (Some(*msn), Some(*bytes));
+            ("MESSAGE_POSTED", Row { qpn: *qpn, msn, peer, bytes, ..Row::default() })
         }
         Event::Completed { kind, qpn, msn, bytes } => {
             let name = match kind {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rtl_model::retransmit::Cause;
 use rtl_model::types::{Cqe, Drop};
 
 use super::origin::Origins;
@@ -30,6 +31,11 @@ counters! {
     BytesTx "bytes_tx" "bytes of all frames sent, Ethernet header and FCS included",
     Retransmissions "retransmissions" "data packets sent again",
     ReRequests "completion_rerequests" "last packets sent again for a cumulative ACK alone",
+    Timeouts "timeouts" "packets queued to go again because their timer had expired (TMR-2)",
+    Gaps "sack_gaps" "packets queued to go again because a SACK showed a gap (LOS-1)",
+    Trimmed "nack_trimmed" "packets queued to go again by a NACK `TRIMMED` (NAK-1)",
+    LastHop "nack_trimmed_lasthop" "packets queued to go again by a NACK `TRIMMED_LASTHOP` (NAK-1)",
+    Range "nack_psn_oor_window" "packets queued to go again by a NACK `PSN_OOR_WINDOW` (NAK-1)",
     AckTx "ack_tx" "cumulative ACKs sent",
     SackTx "sack_tx" "SACKs sent",
     NackTx "nack_tx" "NACKs sent",
@@ -41,9 +47,11 @@ counters! {
     SackRx "sack_rx" "SACKs that arrived",
     NackRx "nack_rx" "NACKs that arrived",
     ProbeRx "probe_rx" "probes that arrived",
+    OutOfOrder "ooo" "packets that came out of order and are held (RX-7)",
     Duplicates "duplicates" "packets received before",
     RxDrops "rx_drops" "packets whose receive pool was full",
     Dropped "dropped" "frames dropped for any other reason",
+    ControlDrops "ctrl_drops" "control frames that found no room to wait (SACK-6)",
     ReplayStalls "replay_stalls" "turns refused for want of replay slots",
     TagStalls "tag_stalls" "turns refused for want of tags",
     PathsBad "paths_bad" "entropy values taken out of their destination's rotation",
@@ -79,6 +87,9 @@ fn counted(event: &Event, mut add: impl FnMut(Counter, u64)) {
         Event::Completed { kind: Cqe::Send, .. } => one(Counter::SendComplete),
         Event::Completed { kind: Cqe::Wqe, .. } => one(Counter::WqeComplete),
         Event::Received { .. } => one(Counter::RecvComplete),
+        Event::Queued { cause, .. } => queued(*cause).into_iter().for_each(one),
+        Event::OutOfOrder => one(Counter::OutOfOrder),
+        Event::ControlDropped(frames) => add(Counter::ControlDrops, u64::from(*frames)),
         Event::Duplicate => one(Counter::Duplicates),
         Event::Dropped(Drop::Pool) => one(Counter::RxDrops),
         Event::Dropped(_) => one(Counter::Dropped),
@@ -93,6 +104,18 @@ fn counted(event: &Event, mut add: impl FnMut(Counter, u64)) {
             add(Counter::BytesRx, bytes.len() as u64);
         }
         _ => {}
+    }
+}
+
+/// Why a packet goes again; one that only asks for an ACK is counted when it is sent (CPL-2).
+fn queued(cause: Cause) -> Option<Counter> {
+    match cause {
+        Cause::Timeout => Some(Counter::Timeouts),
+        Cause::Gap => Some(Counter::Gaps),
+        Cause::Trimmed => Some(Counter::Trimmed),
+        Cause::LastHop => Some(Counter::LastHop),
+        Cause::Range => Some(Counter::Range),
+        Cause::Cover | Cause::Sample => None,
     }
 }
 

@@ -250,6 +250,7 @@ fn one(
     let (mut passed, mut outcome) = match &run.outcome {
         ended @ (Outcome::Finished | Outcome::Limit(_)) => (true, ended.word().to_owned()),
         Outcome::Mismatch(m) => (false, headline(&settings, m)),
+        Outcome::Broken(what) => (false, what.clone()),
         Outcome::Stuck(waits) => (false, format!("stuck: {}", waits.join("; "))),
         other => (false, format!("{other:?}")),
     };

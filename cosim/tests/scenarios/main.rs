@@ -1,6 +1,7 @@
 //! Whole scenarios: NICs, their hosts and the wires, model and RTL.
 
 mod bad_input;
+mod books;
 mod buffer_cases;
 mod buffer_figures;
 mod common;
@@ -12,8 +13,10 @@ mod frames;
 mod groups;
 mod keys;
 mod large;
+mod lossy_records;
 mod many;
 mod one_qp;
+mod outcomes;
 mod path;
 mod pauses;
 mod pcie;

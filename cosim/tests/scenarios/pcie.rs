@@ -93,14 +93,14 @@ fn pci_4_a_host_that_drains_late_holds_the_nic_up() {
     assert!(late.world.clock > 2 * soon.world.clock, "the sender has waited");
 }
 
-/// A run in lockstep that does not end with all done.
+/// A run in lockstep in which nothing moves any more, and not all is done.
 fn stuck(settings: &Settings) -> (Run, Recorder, Vec<String>) {
     use cosim::check::RtlChoice;
     use cosim::run::{Mode, Outcome, run};
     let mut recorder = Recorder::new(&World::new(settings), None).expect("counts only");
     let run = run(settings, Mode::Lockstep, &RtlChoice::default(), &mut recorder).expect("builds");
     let waits = match &run.outcome {
-        Outcome::Limit(waits) | Outcome::Stuck(waits) => waits.clone(),
+        Outcome::Stuck(waits) => waits.clone(),
         other => panic!("{other:?}"),
     };
     (run, recorder, waits)

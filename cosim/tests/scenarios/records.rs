@@ -4,16 +4,22 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use cosim::driver::Driver;
+use cosim::event::Event;
+use cosim::host::{LinkEvent, Room};
 use cosim::record::Recorder;
 use cosim::run::{Mode, Outcome, Run};
+use cosim::settings::Settings;
+use cosim::world::World;
+use rtl_model::types::Drop;
 
-use crate::common::{PAIR, fixture, message, run_into, settings};
+use crate::common::{Both, Log, PAIR, fixture, lockstep, message, run_into, scenario, settings};
 
 /// A row by its columns.
-type Row = BTreeMap<String, String>;
+pub type Row = BTreeMap<String, String>;
 
 /// A table's rows; its heading is that of its schema.
-fn table(folder: &Path, name: &str) -> Vec<Row> {
+pub fn table(folder: &Path, name: &str) -> Vec<Row> {
     let text = fs::read_to_string(folder.join(format!("{name}.csv"))).expect("a table");
     let schema = fs::read_to_string(folder.join(format!("{name}.schema.json"))).expect("a schema");
     let schema: serde_json::Value = serde_json::from_str(&schema).expect("is JSON");
@@ -34,7 +40,8 @@ fn table(folder: &Path, name: &str) -> Vec<Row> {
     lines.map(row).collect()
 }
 
-fn number(row: &Row, column: &str) -> u64 {
+/// A cell that is a number.
+pub fn number(row: &Row, column: &str) -> u64 {
     row[column].parse().unwrap_or_else(|e| panic!("{column}: {e} in {row:?}"))
 }
 
@@ -251,4 +258,173 @@ fn pci_3_the_link_is_counted() {
     assert_eq!((number(up, "tx_header_buffer_B"), number(up, "tx_data_buffer_B")), (0, 0));
     let down = b("host_to_nic");
     assert!(number(down, "payload_B") > 10_000 && number(down, "transfers") > 20);
+}
+
+/// A slow host behind a small ingress pool, `uet`: 126 Gbps of PCIe at b for 400 Gbps of data, with
+/// or without pauses; what stands at b's host stands there for 300 ns.
+fn slow_host(pfc: &str) -> Settings {
+    let head = "limit = \"8ms\"\nbuild = \"small\"\nprofile = \"uet\"\n[defaults]\n\
+                InitialAckTimeout = \"30us\"\nSACKLossMinRetxPkts = 8\n\
+                IngressBufferManager.PfcStaticXoffThreshold = [0.5]\n\
+                [SimulationParameters]\nNDStatsReportInterval = \"1us\"\n";
+    let slow = format!(
+        "name = \"b\"\nPCIe.LaneCount = 4\nPCIe.TXDataBufferSize = \"8KB\"\n\
+         HostPCIe.DrainDelay = \"300ns\"\nIngressBufferManager.PFCEnableVector = [{pfc}]"
+    );
+    settings(&scenario(head, &message("400KB", "offset = 8")).replace("name = \"b\"", &slow))
+}
+
+/// Header and payload bytes in four buffers.
+type Buffers = [(u64, u64); 4];
+
+/// What the four buffers of b's link hold: header and payload bytes of NIC and host, each way.
+fn link_buffers(world: &World) -> Buffers {
+    let node = &world.nodes[1];
+    let (link, room) = (&node.nic.b.pcie_link, &node.nic.b.pcie_room);
+    let host = |room: Room| (16 * room.headers, 16 * room.data);
+    [
+        (16 * u64::from(link.held), link.data_used.into()),
+        host(node.host.used()),
+        host(node.host.transmit.used()),
+        (16 * u64::from(room.hdr_used), 16 * u64::from(room.data_used)),
+    ]
+}
+
+/// In lockstep: the folder's records, the log, and the buffers at each microsecond.
+fn slow_run(pfc: &str, folder: &Path) -> (World, Log, BTreeMap<u64, Buffers>) {
+    let settings = slow_host(pfc);
+    let mut recorder = Recorder::new(&World::new(&settings), Some(folder)).expect("made");
+    let (mut log, mut held) = (Log::default(), BTreeMap::new());
+    let checked = lockstep(&settings, &mut Both(&mut recorder, &mut log), |world| {
+        if world.clock.is_multiple_of(1_000) {
+            held.insert(world.clock, link_buffers(world));
+        }
+    });
+    recorder.finish(&checked.world, &()).expect("written");
+    assert_eq!(checked.world.driver.intact, 1);
+    (checked.world, log, held)
+}
+
+/// Pause and XON frames of class 0 that a NIC has sent, or got, up to a clock.
+fn pauses(log: &Log, nic: usize, sent: bool, until: u64) -> [u64; 2] {
+    let mut counts = [0; 2];
+    for (_, _, event) in log.0.iter().filter(|e| e.1 == nic && e.0 <= until) {
+        let bytes = match event {
+            Event::Sent { bytes, .. } if sent => bytes,
+            Event::Arrived { bytes, .. } if !sent => bytes,
+            _ => continue,
+        };
+        if bytes[12..16] == [0x88, 0x08, 0x01, 0x01] {
+            assert_eq!(bytes[16..18], [0, 1], "class 0 alone");
+            counts[usize::from(bytes[18..20] == [0, 0])] += 1;
+        }
+    }
+    counts
+}
+
+/// PFC-1, PFC-3: every row of `ecn-pfc-stats`, at both ends, against the frames of the log: pauses
+/// and XONs of a pool that fills and drains again and again, and nothing is dropped.
+#[test]
+fn pfc_1_pauses_sent_are_those_of_the_frames() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (world, log, _) = slow_run("1", folder.path());
+    let rows = table(folder.path(), "ecn-pfc-stats");
+    let mut last = BTreeMap::new();
+    for row in &rows {
+        let (nic, at) = (usize::from(row["nic"] == "b"), number(row, "time_ns"));
+        let [sent, got] = [true, false].map(|sent| pauses(&log, nic, sent, at));
+        let told = ["pfcxoff_tx", "pfcxon_tx", "pfcxoff_rx", "pfcxon_rx"].map(|c| number(row, c));
+        assert_eq!(told, [sent, got].concat()[..], "{row:?}");
+        last.insert((row["nic"].clone(), row["row"].clone()), told);
+    }
+    let of = |nic: &str, row: &str| last[&(nic.to_owned(), row.to_owned())];
+    let [xoff, xon, ..] = of("b", "TC0");
+    assert!(xoff > 2 && xon > 2, "{xoff} pauses, {xon} XONs");
+    assert_eq!((of("b", "port"), of("a", "TC0")), ([xoff, xon, 0, 0], [0, 0, xoff, xon]));
+    // A row for each microsecond from the first pause on.
+    let pause = |e: &&(u64, usize, Event)| e.1 == 1 && pauses(&log, 1, true, e.0)[0] > 0;
+    let first = log.0.iter().find(pause).expect("a pause").0.next_multiple_of(1_000);
+    let of_b = rows.iter().filter(|r| r["nic"] == "b" && r["row"] == "TC0");
+    assert_eq!(of_b.count() as u64, (world.clock - first).div_ceil(1_000) + 1);
+    let drops = table(folder.path(), "nd-stats");
+    assert!(drops.iter().all(|r| r["rx_drops"] == "0"), "PFC keeps the pool from overflowing");
+}
+
+/// RX-2: without PFC the same pool drops: `rx_drops` of every row, over the run and over the
+/// interval, against the drops of the log; both records agree.
+#[test]
+fn rx_2_drops_of_a_full_pool_are_those_of_the_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, log, _) = slow_run("0", folder.path());
+    let dropped = |until: u64| {
+        let mine = |e: &&(u64, usize, Event)| {
+            e.1 == 1 && e.0 <= until && matches!(e.2, Event::Dropped(Drop::Pool))
+        };
+        log.0.iter().filter(mine).count() as u64
+    };
+    let rows = table(folder.path(), "nd-stats");
+    let mut before = 0;
+    for row in rows.iter().filter(|r| r["nic"] == "b") {
+        let now = dropped(number(row, "time_ns"));
+        let told = [number(row, "rx_drops"), number(row, "ivl_rx_drops")];
+        assert_eq!(told, [now, now - before], "{row:?}");
+        before = now;
+    }
+    assert!(before > 3, "{before} drops");
+    assert!(rows.iter().filter(|r| r["nic"] == "a").all(|r| r["rx_drops"] == "0"));
+    let transport = table(folder.path(), "mrc-transport-stats");
+    let last = transport.iter().rev().find(|r| r["nic"] == "b").expect("a row");
+    assert_eq!(number(last, "total_rx_drops"), before);
+    assert_eq!(table(folder.path(), "ecn-pfc-stats"), Vec::<Row>::new());
+}
+
+/// PCI-4: the buffers of the link in mid-run. What stands at the host is worked out from the log:
+/// each transfer from its end to the clock in which the host takes it, a header's 16 B and its
+/// payload in units of 16.
+#[test]
+fn pci_4_the_buffers_of_the_link_in_mid_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (world, log, held) = slow_run("1", folder.path());
+    let stands = |at: u64| {
+        let (mut headers, mut data) = (0, 0);
+        for (taken, _, event) in log.0.iter().filter(|e| e.1 == 1) {
+            let (end, addr, len) = match event {
+                Event::Link(LinkEvent::Written { end, addr, len }) => (end, *addr, *len),
+                Event::Link(LinkEvent::Read { end, addr, .. }) => (end, *addr, 0),
+                _ => continue,
+            };
+            // A completion entry is off the link (PCI-6).
+            if (end.clock..*taken).contains(&at) && !Driver::is_entry(addr) {
+                headers += 16;
+                let dws = (u64::from(len) + addr % 4).div_ceil(4);
+                data += 16 * dws.div_ceil(4);
+            }
+        }
+        (headers, data)
+    };
+    let rows = table(folder.path(), "pcie-stats");
+    let mut most = [(0, 0); 4];
+    let b: Vec<_> = rows.iter().filter(|r| r["nic"] == "b").collect();
+    assert_eq!(b.len() as u64, 2 * world.clock.div_ceil(1_000));
+    for row in b.iter().filter(|r| number(r, "time_ns").is_multiple_of(1_000)) {
+        let at = number(row, "time_ns");
+        let pair = |end: &str| {
+            let of = |what: &str| number(row, &format!("{end}_{what}_buffer_B"));
+            (of("header"), of("data"))
+        };
+        let up = row["direction"] == "nic_to_host";
+        let now = if up { &held[&at][..2] } else { &held[&at][2..] };
+        assert_eq!([pair("tx"), pair("rx")], now, "{row:?}");
+        if up {
+            assert_eq!(pair("rx"), stands(at), "{row:?}");
+        }
+        for (most, now) in most[if up { 0 } else { 2 }..].iter_mut().zip(now) {
+            *most = (most.0.max(now.0), most.1.max(now.1));
+        }
+    }
+    // 300 ns of 126 Gbps are some 8 transfers of 512 B at the host.
+    assert!(most[1].1 > 3_000 && most[0].0 >= 16 && most[0].1 >= 512, "{most:?}");
+    let down = rows.iter().filter(|r| r["nic"] == "a" && r["direction"] == "host_to_nic");
+    assert!(down.clone().any(|r| number(r, "tx_data_buffer_B") > 0), "a's host holds completions");
+    assert!(down.clone().any(|r| number(r, "tx_header_buffer_B") > 0));
 }

@@ -70,7 +70,7 @@ macro_rules! blocks {
             33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) (always);
             34 qp_drain "u_qp_drain" (qp_drain::Regs) (qp_drain::Inputs) (qp_drain::Outputs) (qp_drain::Regs::reset) (never);
             52 sent_bitmap "u_sent_bitmap" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
-            53 built_fifo "u_built_fifo" (StreamFifo<u32>) (stream_fifo::Inputs<u32>) (stream_fifo::Outputs<u32>) (|_: &Sizes| StreamFifo::new(16)) (never);
+            53 built_fifo "u_built_fifo" (StreamFifo<u32>) (stream_fifo::Inputs<u32>) (stream_fifo::Outputs<u32>) (|_: &Sizes| StreamFifo::new(128)) (never);
             35 retransmit "u_retransmit" (retransmit::Regs) (retransmit::Inputs) (retransmit::Outputs) (retransmit::Regs::reset) (always);
             36 timer_wheel "u_timer_wheel" (timer_wheel::Regs) (timer_wheel::Inputs) (timer_wheel::Outputs) (timer_wheel::Regs::reset) (always);
             37 waits "u_waits" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);

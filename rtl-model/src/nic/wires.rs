@@ -1305,6 +1305,7 @@ impl Nic {
                     })*
                     if false $(|| o.$re || o.$we)* {
                         $s.stir |= 1 << at::$block;
+                        $s.wrote |= false $(|| o.$we)*;
                     }
                 })*
             };
@@ -1331,6 +1332,7 @@ impl Nic {
         let o = &o.payload_fetch;
         if woken(self.wake, at::payload_fetch) && o.bank_we != 0 {
             self.stir |= 1 << at::payload_fetch;
+            self.wrote = true;
             if o.bank_we & 1 == 1 {
                 m.replay0.write(o.bank_waddr, o.bank_wdata);
             }
@@ -1351,6 +1353,7 @@ impl Nic {
         }
         if woken(self.wake, at::ingress_pool) && o.ingress_pool.ring_we {
             self.stir |= 1 << at::ingress_pool;
+            self.wrote = true;
             ring.write(o.ingress_pool.ring_waddr, o.ingress_pool.ring_wdata);
         }
     }
