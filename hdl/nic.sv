@@ -1119,6 +1119,13 @@ module nic
   logic built_fifo_in_ready;
   logic built_fifo_out_valid;
   logic [31:0] built_fifo_out_data;
+  logic built_fifo_ram_we;
+  logic [31:0] built_fifo_ram_waddr;
+  logic [31:0] built_fifo_ram_wdata;
+  logic built_fifo_ram_re;
+  logic [31:0] built_fifo_ram_raddr;
+  logic [31:0] built_fifo_level;
+  logic [31:0] built_fifo_ram_rdata;
 
   // From sent_bitmap
   logic sent_bitmap_req_ready;
@@ -3586,18 +3593,38 @@ module nic
       .cfg_icrc_i(csr_cfg_icrc)
   );
 
-  stream_fifo #(
+  ram_fifo #(
       .WIDTH(32),
-      .DEPTH(16)
+      .DEPTH(SLOTS)
   ) u_built_fifo (
       .clk_i,
       .rst_ni,
-      .in_valid_i (packet_build_built_valid),
-      .in_ready_o (built_fifo_in_ready),
-      .in_data_i  ({packet_build_built_qp, packet_build_built_psn}),
+      .in_valid_i(packet_build_built_valid),
+      .in_ready_o(built_fifo_in_ready),
+      .in_data_i({packet_build_built_qp, packet_build_built_psn}),
       .out_valid_o(built_fifo_out_valid),
       .out_ready_i(ack_take_built_ready),
-      .out_data_o (built_fifo_out_data)
+      .out_data_o(built_fifo_out_data),
+      .ram_we_o(built_fifo_ram_we),
+      .ram_waddr_o(built_fifo_ram_waddr),
+      .ram_wdata_o(built_fifo_ram_wdata),
+      .ram_re_o(built_fifo_ram_re),
+      .ram_raddr_o(built_fifo_ram_raddr),
+      .ram_rdata_i(built_fifo_ram_rdata),
+      .level_o(built_fifo_level)
+  );
+
+  ram_1r1w #(
+      .WIDTH($bits(built_fifo_ram_wdata)),
+      .DEPTH(SLOTS)
+  ) u_built_fifo_ram (
+      .clk_i,
+      .we_i(built_fifo_ram_we),
+      .waddr_i(built_fifo_ram_waddr),
+      .wdata_i(built_fifo_ram_wdata),
+      .re_i(built_fifo_ram_re),
+      .raddr_i(built_fifo_ram_raddr),
+      .rdata_o(built_fifo_ram_rdata)
   );
 
   sack_bitmap #(

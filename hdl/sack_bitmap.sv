@@ -5,7 +5,9 @@
 // again. From the clock in which a request is taken to that of its response: Wipe, Test, Set and
 // Clear 3; Next, Take and Top 3, or 5 where another word holds the bit; Block 4; Report 4 or 6;
 // Hold 6 or 8; Advance 3, then 2 for each word that the run goes on in, a response each. The next
-// request is taken as the response is: a Set each 3 clocks, a Hold in at most 8.
+// request is taken as the response is: a Set each 3 clocks, a Hold in at most 8; of a sender's
+// packet Set and Clear in 6, Set and Take in 6 or 8. So each unit, one a direction, keeps up with a
+// packet every 8 clocks.
 //
 // The bit of a PSN lies at PSN modulo PSNS. A QP's bits lie less than PSNS apart, so a MaxPSNRange
 // of 1 to PSNS needs nothing of this unit. `any` says which words of a QP hold a bit: the others

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use rtl_model::block::Block;
 use rtl_model::egress_arbiter::{Inputs, Outputs, Regs};
 use rtl_model::image::Wide;
 use rtl_model::types::Frame;
@@ -145,6 +146,39 @@ fn section_2_twenty_thousand_back_to_back_of_199() -> Result<(), Mismatch> {
 #[test]
 fn section_2_twenty_thousand_back_to_back_of_4174() -> Result<(), Mismatch> {
     back_to_back(&[4_174], RATE, 20_000)
+}
+
+/// 1,000,000 of one length in the model alone: the same.
+fn a_million(len: u16) {
+    let mut port = Regs::reset(&Sizes::DEFAULT);
+    let mut o = Outputs::default();
+    let cls0 = Frame { len, ..Frame::default() };
+    let mut i = Inputs { cls_valid: 1, cls0, resv_bytes: len, ..settings() };
+    let (mut ended, mut start) = (0, None);
+    for clock in 0_u64.. {
+        port.drive(&mut o);
+        i.resv_valid = !port.busy || port.left <= RATE;
+        port.ready(&i, &mut o);
+        if o.tx_valid {
+            start.get_or_insert(clock);
+        }
+        if o.end_valid {
+            ended += 1;
+            let units = ended * u64::from(len) * 8_000;
+            let clocks = units.div_ceil(RATE.into());
+            assert_eq!(clock - start.expect("started"), clocks, "frame {ended} of {len} B");
+            assert_eq!(u64::from(o.end_back), clocks * u64::from(RATE) - units);
+            if ended == 1_000_000 {
+                return;
+            }
+        }
+        port.clock(&i, &o);
+    }
+}
+
+#[test]
+fn section_2_a_million_back_to_back_of_each_length_in_the_model() {
+    LENGTHS.into_iter().for_each(a_million);
 }
 
 #[test]

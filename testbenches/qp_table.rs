@@ -65,6 +65,44 @@ fn open_close_open() -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// QP-4: the number of a message is 16 bits wide and goes on at 0, and a QP that has completed as
+/// many as were posted closes, whatever the two counts have wrapped to.
+#[test]
+fn qp_4_the_number_of_a_message_wraps() -> Result<(), Mismatch> {
+    for sizes in [Sizes::SMALL, Sizes::DEFAULT] {
+        let mut bench = Bench::new(&sizes, 4);
+        let ask = |bench: &mut Bench, op, qpn| -> Result<Outputs, Mismatch> {
+            let mut i = Inputs { qp_valid: true, qp_op: op, qp_qpn: qpn, ..Inputs::default() };
+            (i.qp_dest, i.open_ready) = (3, true);
+            loop {
+                let out = bench.clock(&i)?;
+                i.qp_valid &= !out.qp_ready;
+                if out.qp_rsp_valid {
+                    return Ok(out);
+                }
+            }
+        };
+        let open = ask(&mut bench, OPEN, Qpn(0))?;
+        let (qpn, slot) = (open.qp_rsp_qpn, usize::from(open.qp_rsp_qpn.slot()));
+        assert!(open.qp_rsp_ok);
+        let ctx = *bench.ctx.peek(slot);
+        bench.ctx.poke(slot, Ctx { posted: 0xfffe, done: 0xfffd, ..ctx });
+        for msn in [0xfffe, 0xffff, 0, 1] {
+            let post = ask(&mut bench, POST, qpn)?;
+            assert_eq!((post.qp_rsp_ok, post.qp_rsp_msn), (true, msn));
+        }
+        let mut i = Inputs { done_valid: true, done_qp: qpn.slot(), ..Inputs::default() };
+        for _ in 0..5 {
+            while !bench.clock(&i)?.done_ready {}
+        }
+        i.done_valid = false;
+        bench.clock(&i)?;
+        let close = ask(&mut bench, CLOSE, qpn)?;
+        assert_eq!((close.closed_valid, close.drain_valid, close.qp_rsp_msn), (true, false, 2));
+    }
+    Ok(())
+}
+
 /// A slot's life.
 #[derive(Clone, Copy, Debug, Default)]
 struct Side {

@@ -424,6 +424,37 @@ fn a_packet_every_eight_clocks() -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// A sender's packet, set as it is sent and cleared as it is acknowledged, 800 packets later:
+/// `Set` and `Clear` in 6 clocks, `Set` and `Take` in at most 8, `Take` too from another word. Each
+/// direction has a unit of its own, so this holds beside the receiver's `Hold`.
+#[test]
+fn los_1_a_sent_and_an_acknowledged_packet_in_eight_clocks() -> Result<(), Mismatch> {
+    for (op, psns, most) in [(Op::Clear, 1, 6), (Op::Take, 1, 6), (Op::Take, 65, 8)] {
+        let mut dut = Dut::new(&Sizes::DEFAULT, 5);
+        let mut clocks = 0;
+        // Across the wrap of PSNs; the window fills up, then moves.
+        let low = 0xff_ff00;
+        dut.ask(&request(Op::Wipe, low, low, low, low))?;
+        for n in 0..2_800 {
+            let (psn, oldest) = (low + n, low + (n - 800).max(0));
+            let start = dut.pair.clocks();
+            let set = request(Op::Set, psn, psn, oldest, oldest);
+            while !dut.clock(Some(&set), true)? {}
+            if n < 800 {
+                continue;
+            }
+            // The search starts at the packet, or in the word before its own.
+            let from = oldest - (psns - 1);
+            let gone = request(op, from, oldest + 1, oldest, oldest);
+            while !dut.clock(Some(&gone), true)? {}
+            clocks += dut.pair.clocks() - start;
+        }
+        assert!(clocks <= 2_000 * most, "{op:?}: 2,000 packets in {clocks} clocks");
+        assert!(clocks > 2_000 * (most - 1), "{op:?}: 2,000 packets in {clocks} clocks");
+    }
+    Ok(())
+}
+
 /// Random requests over a few QPs, each with a window that moves.
 struct Traffic {
     rng: Rng,

@@ -386,7 +386,9 @@ impl Checked {
         sink: &mut impl Sink,
         mut look: impl FnMut(&World),
     ) -> Result<(), Stop> {
-        self.group(1, sink, &mut look)
+        self.group(1, sink, &mut look)?;
+        self.world.keeps();
+        Ok(())
     }
 
     /// Many clocks in lockstep, with a look at the world before each edge. When it stops, the
@@ -398,10 +400,25 @@ impl Checked {
         &mut self,
         clocks: u64,
         sink: &mut impl Sink,
+        look: impl FnMut(&World),
+    ) -> Result<(), Stop> {
+        self.advance(clocks, sink, look)?;
+        self.world.keeps();
+        Ok(())
+    }
+
+    /// The same, but it ends before the edge of a clock in which the world has broken a promise.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn advance(
+        &mut self,
+        clocks: u64,
+        sink: &mut impl Sink,
         mut look: impl FnMut(&World),
     ) -> Result<(), Stop> {
         let mut left = clocks;
-        while left > 0 {
+        while left > 0 && self.world.broken.is_none() {
             let now = left.min(GROUP);
             self.group(now, sink, &mut look)?;
             left -= now;
@@ -422,6 +439,9 @@ impl Checked {
             look(&self.world);
             for (node, rtl) in self.world.nodes.iter_mut().zip(&mut self.rtl) {
                 rtl.note(node);
+            }
+            if self.world.broken.is_some() {
+                break;
             }
             self.world.edge();
         }

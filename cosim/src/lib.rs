@@ -1,5 +1,6 @@
 //! Lockstep of the golden model and the Verilated RTL, and the scenarios that drive it.
 
+pub mod book;
 pub mod buffers;
 pub mod check;
 pub mod diagnose;

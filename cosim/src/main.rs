@@ -347,6 +347,9 @@ fn judge(
             let text = format!("nothing moves at clock {}; waiting:\n  ", run.world.clock);
             Err((code::LIMIT, text + &waits.join("\n  ")))
         }
+        Outcome::Broken(what) => {
+            Err((code::MISMATCH, format!("broken promise, {what}\nTo see it again: {again}")))
+        }
         Outcome::Mismatch(m) => {
             let mut text = headline(settings, m);
             let waves = out.map(|o| o.join("waves.fst"));

@@ -3,6 +3,7 @@
 use rtl_model::types::BYTE_UNITS;
 use serde::{Deserialize, Serialize};
 
+use crate::book::Checked;
 use crate::host::{LinkCounts, Room};
 use crate::record::exact_ratio;
 use crate::world::Node;
@@ -103,11 +104,12 @@ impl Node {
         PcieWaits { nic_transmit, nic_receive, host_transmit, host_receive }
     }
 
-    /// Every clock: conservation of credits, tags and buffers, and the most that each holds.
-    pub(crate) fn account(&mut self, clock: u64) {
-        if let Err(what) = self.nic.conserved().and_then(|()| self.credits_conserved()) {
-            panic!("clock {clock}, PCIe: {what}");
-        }
+    /// Every clock: conservation of pools, packets, flight, tags, credits and buffers, and the most
+    /// that the buffers of the PCIe link hold.
+    pub(crate) fn account(&mut self) -> Checked {
+        self.nic.conserved()?;
+        self.credits_conserved()?;
+        self.book.look(&self.nic)?;
         let (now, most) = (self.pcie_buffers(), &mut self.pcie_most);
         most.nic_transmit = most.nic_transmit.most(now.nic_transmit);
         most.nic_receive = most.nic_receive.most(now.nic_receive);
@@ -115,10 +117,23 @@ impl Node {
         most.host_receive = most.host_receive.most(now.host_receive);
         let waits = self.nic.short_of_room();
         self.pcie_waited.iter_mut().zip(waits).for_each(|(n, w)| *n += u64::from(w));
+        Ok(())
+    }
+
+    /// At the end of a run that has finished: all is back.
+    pub(crate) fn rest(&self) -> Checked {
+        self.book.rest(&self.nic)?;
+        let PcieBuffers { nic_transmit, nic_receive, host_transmit, host_receive } =
+            self.pcie_buffers();
+        let held = [nic_transmit, nic_receive, host_transmit, host_receive];
+        if held == [Room::default(); 4] {
+            return Ok(());
+        }
+        Err(format!("{held:?} left in the buffers of the PCIe link"))
     }
 
     /// What one end believes that the other holds is there, on the way, or just told.
-    fn credits_conserved(&self) -> Result<(), String> {
+    fn credits_conserved(&self) -> Checked {
         let link = &self.nic.b.pcie_link;
         let believed = Room { headers: link.far_hdr.into(), data: link.far_data.into() };
         let (headers, data) = self.nic.on_link();

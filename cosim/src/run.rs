@@ -40,6 +40,8 @@ pub enum Outcome {
     Limit(Vec<String>),
     /// Nothing moves and nothing is due, and yet not all is done; who waits for what.
     Stuck(Vec<String>),
+    /// The golden side has broken a promise: clock, NIC, what is held and what is counted.
+    Broken(String),
     /// The twins differ.
     Mismatch(Box<NicMismatch>),
     /// An assertion of the RTL failed: NIC and text.
@@ -297,8 +299,11 @@ fn bar(limit: u64) -> ProgressBar {
 }
 
 fn ended(state: State, world: &World) -> Outcome {
+    if let Some(what) = &world.broken {
+        return Outcome::Broken(what.clone());
+    }
     match state {
-        State::Finished => Outcome::Finished,
+        State::Finished => world.left().map_or(Outcome::Finished, Outcome::Broken),
         State::Stuck => Outcome::Stuck(world.waits()),
         State::Going => Outcome::Limit(world.waits()),
     }
@@ -309,19 +314,23 @@ fn run_model(mut world: World, sink: &mut impl Sink) -> Run {
     let mut ports = PortDigest::default();
     let limit = world.settings.limit;
     let cell = std::cell::RefCell::new(&mut world);
-    let Ok(state) = drive::<std::convert::Infallible>(
+    let stopped = drive(
         limit,
         |clocks| {
             let mut world = cell.borrow_mut();
             for _ in 0..clocks {
                 world.settle(sink);
                 ports.add(&world);
+                if world.broken.is_some() {
+                    return Err(());
+                }
                 world.edge();
             }
             Ok(())
         },
         || cell.borrow().state(),
     );
+    let state = stopped.unwrap_or(State::Going);
     let wall = start.elapsed();
     let outcome = ended(state, &world);
     let digest = ports.finish(&world);
@@ -336,14 +345,19 @@ fn run_lockstep(checked: Checked, built: &Built, sink: &mut impl Sink) -> Run {
     let cell = std::cell::RefCell::new(checked);
     let stopped = drive(
         limit,
-        |clocks| cell.borrow_mut().run(clocks, sink, |world| ports.add(world)),
+        |clocks| {
+            let mut checked = cell.borrow_mut();
+            checked.advance(clocks, sink, |world| ports.add(world)).map_err(Some)?;
+            if checked.world.broken.is_some() { Err(None) } else { Ok(()) }
+        },
         || cell.borrow().world.state(),
     );
     let wall = start.elapsed();
     let Checked { world, rtl } = cell.into_inner();
     let outcome = match stopped {
-        Err(Stop::Differs(mismatch)) => Outcome::Mismatch(mismatch),
-        Err(Stop::Assertion(nic, error)) => Outcome::Assertion(nic, error.to_string()),
+        Err(Some(Stop::Differs(mismatch))) => Outcome::Mismatch(mismatch),
+        Err(Some(Stop::Assertion(nic, error))) => Outcome::Assertion(nic, error.to_string()),
+        Err(None) => ended(State::Going, &world),
         Ok(state) => differing_memory(&rtl, &world).unwrap_or_else(|| ended(state, &world)),
     };
     let digest = ports.finish(&world);
@@ -382,6 +396,9 @@ fn run_rtl(mut world: World, built: &Built, sink: &mut impl Sink) -> Result<Run,
                 }
                 Err(e) => outcome = Some(Outcome::Assertion(n, e.to_string())),
             }
+        }
+        if world.broken.is_some() {
+            break;
         }
         world.edge();
         if world.clock.is_multiple_of(BATCH) {
@@ -497,6 +514,7 @@ impl Outcome {
             Self::Finished => "finished",
             Self::Limit(_) => "limit",
             Self::Stuck(_) => "stuck",
+            Self::Broken(_) => "broken",
             Self::Mismatch(_) | Self::Memory(..) => "mismatch",
             Self::Assertion(..) => "assertion",
         }

@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::world::World;
 
 /// Goes up with every change of what a world holds beside the blocks' registers.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// A scenario between two clocks.
 #[derive(Clone, Serialize, Deserialize)]

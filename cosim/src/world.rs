@@ -13,6 +13,7 @@ use rtl_model::timer_wheel::END;
 use rtl_model::types::{Qpn, TlpBeat};
 use serde::{Deserialize, Serialize};
 
+use crate::book::Book;
 use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
 use crate::event::{Event, Sink, events};
 use crate::fault::Faults;
@@ -35,6 +36,8 @@ pub struct Node {
     pub nic: Nic,
     /// The inputs of this clock.
     pub inputs: nic::Inputs,
+    /// What it must hold.
+    pub book: Book,
     /// Its host.
     pub host: Host,
     /// Puts together what it sends,
@@ -75,6 +78,8 @@ pub struct World {
     /// The hosts' drivers.
     pub driver: Driver,
     faults: Faults,
+    /// The first promise that did not hold: clock, NIC, what is held and what is counted.
+    pub broken: Option<String>,
     #[serde(skip)]
     actions: Vec<Action>,
 }
@@ -93,6 +98,7 @@ impl World {
             switch: Switch::new(settings, boot),
             driver: Driver::new(settings),
             faults: Faults::new(settings),
+            broken: None,
             actions: Vec::new(),
         };
         for n in 0..world.nodes.len() {
@@ -183,7 +189,10 @@ impl World {
             }
             node.nic.ready(&node.inputs);
             events(&node.nic, |event| sink.event(clock, n, &event));
-            node.account(clock);
+            if let Err(what) = node.account() {
+                let name = &self.settings.nics[n].name;
+                self.broken.get_or_insert_with(|| format!("clock {clock}: {name}: {what}"));
+            }
         }
         if sink.due() <= clock {
             sink.look(self);
@@ -191,7 +200,11 @@ impl World {
     }
 
     /// Second half: the rising edge.
+    ///
+    /// # Panics
+    /// When a promise is broken and nobody has asked.
     pub fn edge(&mut self) {
+        self.keeps();
         for node in &mut self.nodes {
             node.nic.clock(&node.inputs);
         }
@@ -202,6 +215,25 @@ impl World {
     pub fn step(&mut self, sink: &mut impl Sink) {
         self.settle(sink);
         self.edge();
+    }
+
+    /// Every promise holds.
+    ///
+    /// # Panics
+    /// When one is broken.
+    pub fn keeps(&self) {
+        if let Some(what) = &self.broken {
+            panic!("{what}");
+        }
+    }
+
+    /// What a finished run has not given back.
+    pub fn left(&self) -> Option<String> {
+        let clock = self.clock;
+        self.nodes.iter().zip(&self.settings.nics).find_map(|(node, settings)| {
+            let what = node.rest().err()?;
+            Some(format!("clock {clock}: {}: {what}", settings.name))
+        })
     }
 
     fn act(&mut self, clock: u64) {
@@ -343,6 +375,7 @@ impl Node {
         let mut host = settings.nics[n].host;
         host.drain_stops = host.drain_stops.saturating_add(boot);
         Self {
+            book: Book::new(&nic, &settings.nics[n]),
             nic,
             inputs: nic::Inputs::default(),
             host: Host::new(host, Rng::new(settings.seed, &format!("host {n}"))),

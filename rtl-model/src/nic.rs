@@ -179,6 +179,31 @@ mod ram {
 /// The blocks that the NIC's output ports come from.
 const PORTS: u64 = 1 << at::rx_fifo | 1 << at::pcie_link | 1 << at::pcie_room | 1 << at::port_tx;
 
+/// Blocks as masks, for `Nic::awake`.
+pub mod blocks {
+    use super::at;
+
+    /// The ingress pools.
+    pub const INGRESS: u64 = 1 << at::ingress_pool;
+    /// The egress pools.
+    pub const EGRESS: u64 = 1 << at::egress_arbiter;
+    /// The prefetch buffer.
+    pub const PREFETCH: u64 = 1 << at::prefetch_pool;
+    /// The PCIe transmit buffer.
+    pub const LINK: u64 = 1 << at::pcie_link;
+    /// Opens and closes of QPs.
+    pub const TABLE: u64 = 1 << at::qp_table;
+    /// Places of packets.
+    pub const PLACES: u64 = 1 << at::replay_store | 1 << at::retransmit;
+    /// Turns.
+    pub const TURNS: u64 = 1 << at::tx_scheduler;
+    /// Ends of QPs, and of segments that come to nothing.
+    pub const DRAIN: u64 = 1 << at::qp_drain;
+    /// Bytes in flight, and who tells of them.
+    pub const FLIGHT: u64 =
+        1 << at::window | 1 << at::ack_take | 1 << at::retransmit | 1 << at::qp_drain;
+}
+
 macro_rules! memory_struct {
     ([] $($k:literal $name:ident $u:literal ($word:ty) ($depth:expr);)*) => {
         /// The memories.
@@ -306,6 +331,12 @@ impl Nic {
         self.connect_ports(ports);
         self.connect_readys();
         self.seen |= self.wake;
+    }
+
+    /// One of these blocks has changed with the last edge, or may change with this one; after
+    /// `ready`.
+    pub fn awake(&self, blocks: u64) -> bool {
+        self.wake & blocks != 0
     }
 
     /// Third phase: the rising edge.

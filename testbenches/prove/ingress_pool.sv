@@ -1,14 +1,14 @@
 // What ingress_pool promises, proved for every input that keeps its contract (BUF-1, BUF-4). Each
 // assertion is a step of an induction.
 //
-// CLASS stands for any: all are alike. Nothing is released that was not charged before, and no words
-// are freed that were not taken. The pools may be any, and stand still.
+// All eight classes are proved. Nothing is released that was not charged before, and no words are freed that
+// were not taken. The pools may be any up to 1 GiB, and stand still; the ring has 512 words. The
+// bound of a promise is the induction's: every clock of every run.
 
 module ingress_pool_prove
   import nic_pkg::*;
 #(
-  parameter int unsigned PART = 0,
-  parameter logic [2:0] CLASS = 3'd2
+  parameter int unsigned PART = 0
 ) (
   input logic          clk_i,
   input logic          rst_ni,
@@ -37,10 +37,11 @@ module ingress_pool_prove
   input logic  [255:0] pools_i
 );
 
-  localparam int unsigned RING = 1024;
+  localparam int unsigned RING = 512;
   localparam int unsigned MARGIN = 130;
 
-  parsed_t frame;
+  logic    [255:0] occs;
+  parsed_t         frame;
   always_comb begin
     frame        = parsed_t'(0);
     frame.kind   = kind_i;
@@ -85,77 +86,82 @@ module ingress_pool_prove
       .cfg_ingress_pool_i(pools_i),
       .drop_valid_o(),
       .drop_reason_o(),
-      .occ_o(),
+      .occ_o(occs),
       .arr_valid_o(),
       .arr_cls_o(),
       .arr_occ_o(),
       .rel_cls_o()
   );
 
-  // The pool of CLASS, as it was in the clock before too, and a reset to begin with.
-  logic   runs;
-  logic   past;
-  bytes_t pool;
-  bytes_t pool_q;
-  bytes_t occ;
+  // A run begins with a reset.
+  logic runs;
+  logic past;
   initial runs = 1'b0;
   always_ff @(posedge clk_i) begin
-    runs   <= 1'b1;
-    past   <= rst_ni;
-    pool_q <= pool;
-  end
-  assign pool = pools_i[32*CLASS+:32];
-  assign occ  = dut.regs_q.occ[CLASS];
-
-  // What is charged and not released, by what the block says of each frame a clock later: a frame
-  // without a fault that is not dropped has been charged.
-  logic   came;
-  len_t   came_bytes;
-  bytes_t gone;
-  bytes_t rest;
-  bytes_t held;
-  assign gone = (rel_valid_i && rel_cls_i == CLASS ? bytes_t'(rel_bytes_i) : '0)
-      + (rel2_valid_i && rel2_cls_i == CLASS ? bytes_t'(rel2_bytes_i) : '0)
-      + (relt_valid_i && relt_cls_i == CLASS ? bytes_t'(relt_bytes_i) : '0)
-      + (relc_valid_i && relc_cls_i == CLASS ? bytes_t'(relc_bytes_i) : '0);
-  assign held = rest + (came && !dut.regs_q.drop_valid ? bytes_t'(came_bytes) : '0);
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      came       <= 1'b0;
-      came_bytes <= '0;
-      rest       <= '0;
-    end else begin
-      came       <= in_valid_i && cls_i == CLASS;
-      came_bytes <= charge_i;
-      rest       <= held - gone;
-    end
-  end
-
-  // What CLASS held in the clock before, where nothing of it came or went.
-  logic   still;
-  bytes_t occ_q;
-  always_ff @(posedge clk_i) begin
-    still <= rst_ni && gone == '0 && !(in_valid_i && cls_i == CLASS);
-    occ_q <= occ;
+    runs <= 1'b1;
+    past <= rst_ni;
   end
 
   always_comb begin
-    if (past) begin
-      assume (pool_q == pool);
-    end
     assume (runs || !rst_ni);
-    assume (pool <= 32'h4000_0000);
-    assume (gone <= held);
     assume (words_i <= 8'd128);
     assume (!free_valid_i || 17'(free_words_i) <= dut.regs_q.held);
+    if (rst_ni) begin
+      ring_has_room : assert (32'(dut.regs_q.held) + MARGIN <= RING);
+    end
   end
 
-  always_comb begin
-    if (rst_ni) begin
-      never_above : assert (occ <= pool);
-      conserved : assert (occ == held);
-      apart : assert (!past || !still || occ == occ_q);
-      ring_has_room : assert (32'(dut.regs_q.held) + MARGIN <= RING);
+  for (genvar c = PART; c < PART + 1; c++) begin : gen_class
+    // The pool, as it was in the clock before too.
+    bytes_t pool;
+    bytes_t pool_q;
+    bytes_t occ;
+    assign pool = pools_i[32*c+:32];
+    assign occ  = occs[32*c+:32];
+
+    // What is charged and not released, by what the block says of each frame a clock later: a frame
+    // without a fault that is not dropped has been charged.
+    logic   came;
+    len_t   came_bytes;
+    bytes_t gone;
+    bytes_t rest;
+    bytes_t held;
+    assign gone = (rel_valid_i && rel_cls_i == 3'(c) ? bytes_t'(rel_bytes_i) : '0)
+        + (rel2_valid_i && rel2_cls_i == 3'(c) ? bytes_t'(rel2_bytes_i) : '0)
+        + (relt_valid_i && relt_cls_i == 3'(c) ? bytes_t'(relt_bytes_i) : '0)
+        + (relc_valid_i && relc_cls_i == 3'(c) ? bytes_t'(relc_bytes_i) : '0);
+    assign held = rest + (came && !dut.regs_q.drop_valid ? bytes_t'(came_bytes) : '0);
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        came       <= 1'b0;
+        came_bytes <= '0;
+        rest       <= '0;
+      end else begin
+        came       <= in_valid_i && cls_i == 3'(c);
+        came_bytes <= charge_i;
+        rest       <= held - gone;
+      end
+    end
+
+    // What was held in the clock before, where nothing came or went.
+    logic   still;
+    bytes_t occ_q;
+    always_ff @(posedge clk_i) begin
+      still  <= rst_ni && gone == '0 && !(in_valid_i && cls_i == 3'(c));
+      occ_q  <= occ;
+      pool_q <= pool;
+    end
+
+    always_comb begin
+      assume (!past || pool_q == pool);
+      assume (pool <= 32'h4000_0000);
+      assume (gone <= held);
+      if (rst_ni) begin
+        never_below : assert (!occ[31]);
+        never_above : assert (occ <= pool);
+        conserved : assert (occ == held);
+        apart : assert (!past || !still || occ == occ_q);
+      end
     end
   end
 

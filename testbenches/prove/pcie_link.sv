@@ -3,8 +3,9 @@
 //
 // The queues around it give nothing that they were not given: the oldest read and write are among
 // those taken and not begun. A read has no payload, a completion entry off the link 32 B, no TLP more
-// than 255 DWs. The host gives back no room that was not taken. The sizes may be any, and stand
-// still.
+// than 255 DWs. The host gives back any room, and what was not taken is passed over. The sizes may
+// be any up to 16 KiB of headers and 256 KiB of payload, and stand still. The bound of a promise is
+// the induction's: every clock of every run.
 
 module pcie_link_prove
   import nic_pkg::*;
@@ -149,6 +150,26 @@ module pcie_link_prove
   bytes_t given;
   assign given = (whead_valid_i ? room_of(whead_dws_i) : '0) + (chead_valid_i ? bytes_t'(32) : '0);
 
+  // What has begun less the room that the host gave back, in units of 16 B.
+  logic [27:0] far_hdr;
+  logic [27:0] far_data;
+  logic [27:0] freed_hdr;
+  logic [27:0] freed_data;
+  logic [27:0] begun;
+  assign begun      = 28'(room_of(whead_dws_i) >> 4);
+  assign freed_hdr  = room_valid_i ? 28'(room_hdr_i) : '0;
+  assign freed_data = room_valid_i ? 28'(room_data_i) : '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      far_hdr  <= '0;
+      far_data <= '0;
+    end else begin
+      far_hdr <= (freed_hdr < far_hdr ? far_hdr - freed_hdr : '0) + 28'(leaves);
+      far_data <= (freed_data < far_data ? far_data - freed_data : '0)
+          + (whead_valid_i && whead_ready ? begun : '0);
+    end
+  end
+
   always_comb begin
     if (past) begin
       assume (sizes_q == sizes);
@@ -160,8 +181,6 @@ module pcie_link_prove
     assume (!off_link || tx_dws_i == 8'd8);
     assume (12'(rhead_valid_i || whead_valid_i) + 12'(chead_valid_i) <= waits);
     assume (given <= payload);
-    assume (!room_valid_i || 28'(room_hdr_i) <= dut.regs_q.far_hdr);
-    assume (!room_valid_i || 28'(room_data_i) <= dut.regs_q.far_data);
   end
 
   bytes_t sent;
@@ -169,12 +188,18 @@ module pcie_link_prove
 
   always_comb begin
     if (rst_ni) begin
+      never_below_headers : assert (dut.regs_q.held <= 11'd1024);
+      never_below_payload : assert (!dut.regs_q.data_used[31]);
       never_above_headers : assert ({17'd0, dut.regs_q.held, 4'd0} <= hdr_buf_i);
       never_above_payload : assert (dut.regs_q.data_used <= data_buf_i);
       conserved_headers : assert (12'(dut.regs_q.held) == waits + 12'(dut.regs_q.busy));
       conserved_payload : assert (dut.regs_q.data_used == payload + sent);
       lemma_waits : assert (waits <= 12'd1024);
       lemma_payload : assert (payload <= data_buf_i);
+      never_below_far_headers : assert (!dut.regs_q.far_hdr[27]);
+      never_below_far_payload : assert (!dut.regs_q.far_data[27]);
+      conserved_far_headers : assert (dut.regs_q.far_hdr == far_hdr);
+      conserved_far_payload : assert (dut.regs_q.far_data == far_data);
       never_above_far_headers : assert (dut.regs_q.far_hdr <= far_hdr_buf_i[31:4]);
       never_above_far_payload : assert (dut.regs_q.far_data <= far_data_buf_i[31:4]);
     end

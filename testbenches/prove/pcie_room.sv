@@ -2,7 +2,8 @@
 // a step of an induction.
 //
 // The host takes room as a beat comes, gives it back as it is told, and sends nothing without room;
-// nothing leaves that has not come. The sizes may be any, and stand still.
+// nothing leaves that has not come. The sizes may be any up to 16 KiB of headers and 256 KiB of
+// payload, and stand still. The bound of a promise is the induction's: every clock of every run.
 
 module pcie_room_prove
   import nic_pkg::*;
@@ -104,6 +105,8 @@ module pcie_room_prove
 
   always_comb begin
     if (rst_ni) begin
+      never_below_headers : assert (!dut.regs_q.hdr_used[12]);
+      never_below_payload : assert (!dut.regs_q.data_used[15]);
       never_above_headers : assert (16'(dut.regs_q.hdr_used) <= 16'(hdr_buf_i >> 4));
       never_above_payload : assert (dut.regs_q.data_used <= 16'(data_buf_i >> 4));
       conserved_headers : assert (16'(dut.regs_q.hdr_used) == there_hdr);

@@ -2,7 +2,7 @@
 // assertion is a step of an induction.
 //
 // Nothing is taken that has no room, nor given back that is not held. The size may be any, and
-// stands still.
+// stands still, up to 1 GiB. The bound of a promise is the induction's: every clock of every run.
 
 module prefetch_pool_prove
   import nic_pkg::*;
@@ -46,21 +46,22 @@ module prefetch_pool_prove
   end
 
   // What is taken and not given back, and what a release has left.
-  bytes_t gone;
+  bytes_t commit;
+  bytes_t drop;
   bytes_t held;
   logic   released;
   bytes_t left;
-  assign gone = (commit_valid_i ? bytes_t'(bytes_i) : '0)
-      + (drop_valid_i ? bytes_t'(drop_bytes_i) : '0);
+  assign commit = commit_valid_i ? bytes_t'(bytes_i) : '0;
+  assign drop   = drop_valid_i ? bytes_t'(drop_bytes_i) : '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       held     <= '0;
       released <= 1'b0;
       left     <= '0;
     end else begin
-      held     <= held - gone + (take_valid_i ? bytes_t'(bytes_i) : '0);
+      held     <= held - commit - drop + (take_valid_i ? bytes_t'(bytes_i) : '0);
       released <= commit_valid_i || drop_valid_i;
-      left     <= held - gone;
+      left     <= held - commit - drop;
     end
   end
 
@@ -71,12 +72,14 @@ module prefetch_pool_prove
     assume (runs || !rst_ni);
     assume (size_i <= 32'h4000_0000);
     assume (!(take_valid_i && commit_valid_i));
-    assume (gone <= held);
+    assume (commit <= held);
+    assume (drop <= held - commit);
     assume (!take_valid_i || bytes_t'(bytes_i) <= dut.regs_q.free);
   end
 
   always_comb begin
     if (rst_ni) begin
+      never_below : assert (!dut.regs_q.occ[31]);
       never_above : assert (dut.regs_q.occ <= size_i);
       conserved : assert (dut.regs_q.occ == held);
       lemma_free : assert (dut.regs_q.free <= size_i - dut.regs_q.occ);

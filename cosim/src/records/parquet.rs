@@ -74,7 +74,7 @@ impl Rows {
         for (values, cell) in self.values.iter_mut().zip(cells) {
             match (values, cell) {
                 (Values::Counts(all, there), Cell::Count(n)) => {
-                    all.push(*n as i64);
+                    all.push(n.cast_signed());
                     there.push(1);
                 }
                 (Values::Texts(all, there), Cell::Text(text)) => {

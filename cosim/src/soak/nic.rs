@@ -152,6 +152,7 @@ fn one(
         cut @ (Outcome::Limit(_) | Outcome::Stuck(_)) if !ends => (true, cut.word().to_owned()),
         Outcome::Mismatch(m) => (false, headline(&settings, m)),
         Outcome::Limit(waits) => (false, format!("does not end: {}", waits.join("; "))),
+        Outcome::Broken(what) => (false, what.clone()),
         Outcome::Stuck(waits) => (false, format!("stuck: {}", waits.join("; "))),
         other => (false, format!("{other:?}")),
     };

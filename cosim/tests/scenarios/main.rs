@@ -1,6 +1,7 @@
 //! Whole scenarios: NICs, their hosts and the wires, model and RTL.
 
 mod bad_input;
+mod books;
 mod buffer_cases;
 mod buffer_figures;
 mod common;

@@ -94,34 +94,48 @@ fn pci_8_a_tag_is_reused_only_after_its_data() {
     assert!(used.iter().all(|n| *n >= 5), "{used:?}");
 }
 
-/// Case 11, PCI-1, QP-2: doorbells that meet a busy `doorbell` for 0 clocks and more, and transfers
-/// that meet a full transmit buffer, each count once: as many messages, each with its completions.
+/// Case 11, PCI-1, QP-2, CPL-1, TMR-1: doorbells that meet a busy `doorbell` for 0 clocks and more,
+/// completions and transfers that meet full buffers, and expiries that meet a busy `retransmit`, each
+/// count once: as many messages, each with its completions, and as many expiries as are told.
 #[test]
 fn case_11_what_comes_once_counts_once_whatever_waits() {
-    let mut bells = BTreeMap::<u64, u64>::new();
-    let mut sends = BTreeMap::<u64, u64>::new();
-    for gap in 0..6 {
+    let mut seen = [(); 4].map(|()| BTreeMap::<u64, u64>::new());
+    let mut expired = 0;
+    for gap in 0..16 {
         let mut messages = String::new();
         for n in 0..8 {
             messages += &message("65B", &format!("at = \"{}ns\"", n * gap));
         }
+        messages += "[[switch]]\naction = \"drop\"\nkind = \"data\"\nprobability = 0.3\n";
         let head = "limit = \"100us\"\nbuild = \"small\"\n[defaults]\nMSS = 64\n\
+                    InitialAckTimeout = \"2us\"\n\
                     PCIe.TXHeaderBufferSize = \"16B\"\nPCIe.LaneCount = 2";
         let settings = settings(&scenario(head, &messages));
-        let (mut bell, mut send) = (0, 0);
+        let mut clocks = [0; 4];
         let mut recorder = counts(&settings);
         let checked = lockstep(&settings, &mut recorder, |world| {
-            let o = &world.nodes[0].nic.o;
-            waited(&mut bell, o.tlp_parse.page_valid, o.doorbell.page_ready, &mut bells);
-            waited(&mut send, o.tlp_engine.tx_valid, o.pcie_link.tx_ready, &mut sends);
+            let (i, o) = (&world.nodes[0].nic.i, &world.nodes[0].nic.o);
+            let events = [
+                (o.tlp_parse.page_valid, o.doorbell.page_ready),
+                (o.tlp_engine.tx_valid, o.pcie_link.tx_ready),
+                (o.completion.cqe_valid, i.completion.cqe_ready),
+                (o.timer_wheel.exp_valid, o.retransmit.exp_ready),
+            ];
+            for (n, (valid, ready)) in events.into_iter().enumerate() {
+                waited(&mut clocks[n], valid, ready, &mut seen[n]);
+            }
         });
         whole(&checked.world);
         let driver = &checked.world.driver;
         assert_eq!((driver.messages.len(), driver.entries, driver.stray_entries), (8, 24, 0));
+        expired += recorder.counts[0].expiries;
     }
-    for (what, seen) in [("doorbell", &bells), ("transfer", &sends)] {
+    let taken = seen.each_ref().map(|of| of.values().sum::<u64>());
+    assert_eq!(taken[2..], [16 * 8 * 2, expired], "entries of a's host, and expiries");
+    for (what, seen) in ["doorbell", "transfer", "completion", "expiry"].iter().zip(&seen) {
         assert!(seen.len() >= 4, "{what}: {seen:?}");
     }
+    assert!((0..=5).all(|clocks| seen[0].contains_key(&clocks)), "{seen:?}");
 }
 
 /// Counts the clocks that an event waits until it is taken.

@@ -55,7 +55,7 @@ fn drawn_scenarios_are_legal_and_keep_their_promises() {
 fn drawn_buffers_fill_pause_and_drop() {
     let plan = Plan {
         first: 1,
-        seeds: 60,
+        seeds: 120,
         clocks: u64::MAX,
         each: 40_000,
         lossy: true,
@@ -103,32 +103,8 @@ fn the_watch_sees_what_is_wrong() {
     };
     told(&|w| w.driver.corrupted.push(3), "messages [3]");
     told(&|w| w.driver.stray_entries = 1, "a completion too many");
-    told(&|w| w.nodes[0].nic.b.replay_store.live.set(5, true), "a: slot 5 is in");
     told(&|w| w.nodes[0].host.counts.stray_writes = 1, "a: a write outside");
     told(&|w| w.nodes[1].host.counts.stray_reads = 1, "b: a read outside");
-    told(&|w| w.nodes[1].nic.o.ingress_pool.occ.0[0] = 0xffff_ffff, "in RX_TC0_BUFFER of");
-    told(&|w| w.nodes[0].nic.o.egress_arbiter.egress_free -= 1, "a: class 0 has");
-    // A charge and a reservation without their bytes, and a release that comes to nothing.
-    let lost = |spoil: &dyn Fn(&mut World)| {
-        let mut watch = Watch::new(Recorder::new(&world, None).expect("writes no file"));
-        let mut world = world.clone();
-        watch.look(&world);
-        assert_eq!(watch.broken, None);
-        spoil(&mut world);
-        watch.look(&world);
-        watch.broken.map(|b| b.1).unwrap_or_default()
-    };
-    for spoil in [
-        |w: &mut World| w.nodes[1].nic.o.ingress_pool.occ.0[0] += 1,
-        |w: &mut World| w.nodes[1].nic.o.ingress_pool.occ.0[3] += 1,
-        |w: &mut World| {
-            w.nodes[1].nic.o.egress_arbiter.end_valid = true;
-            w.nodes[1].nic.o.egress_arbiter.end_len = 62;
-        },
-    ] {
-        let wrong = lost(&spoil);
-        assert!(wrong.contains("b: pools hold"), "{wrong}");
-    }
 }
 
 /// QP-5, CPL-1: answers to duplicates come while `completion` waits for a slow link and QPs close

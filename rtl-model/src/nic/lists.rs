@@ -70,7 +70,7 @@ macro_rules! blocks {
             33 completion "u_completion" (completion::Regs) (completion::Inputs) (completion::Outputs) (completion::Regs::reset) (always);
             34 qp_drain "u_qp_drain" (qp_drain::Regs) (qp_drain::Inputs) (qp_drain::Outputs) (qp_drain::Regs::reset) (never);
             52 sent_bitmap "u_sent_bitmap" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
-            53 built_fifo "u_built_fifo" (StreamFifo<u32>) (stream_fifo::Inputs<u32>) (stream_fifo::Outputs<u32>) (|_: &Sizes| StreamFifo::new(16)) (never);
+            53 built_fifo "u_built_fifo" (RamFifo<u32>) (ram_fifo::Inputs<u32>) (ram_fifo::Outputs<u32>) (|sizes: &Sizes| RamFifo::new(sizes.slots)) (fifo);
             35 retransmit "u_retransmit" (retransmit::Regs) (retransmit::Inputs) (retransmit::Outputs) (retransmit::Regs::reset) (always);
             36 timer_wheel "u_timer_wheel" (timer_wheel::Regs) (timer_wheel::Inputs) (timer_wheel::Outputs) (timer_wheel::Regs::reset) (always);
             37 waits "u_waits" (sack_bitmap::Regs) (sack_bitmap::Inputs) (sack_bitmap::Outputs) (sack_bitmap::Regs::reset) (always);
@@ -123,6 +123,7 @@ macro_rules! memories {
             26 completion_cmsg "u_completion_cmsg" (completion::Message) (|sizes: &Sizes| sizes.msgs as usize);
             27 completion_cqp "u_completion_cqp" (completion::List) (|sizes: &Sizes| sizes.qps as usize);
             28 completion_fl "u_completion_fl" (completion::Entry) (|sizes: &Sizes| sizes.msgs as usize);
+            37 built_fifo_ram "u_built_fifo_ram" (u32) (|sizes: &Sizes| sizes.slots as usize);
             52 sent_bitmap_bits "u_sent_bitmap_bits" (u64) (|sizes: &Sizes| (sizes.qps * sizes.psns / 64) as usize);
             53 sent_bitmap_any "u_sent_bitmap_any" (u16) (|sizes: &Sizes| sizes.qps as usize);
             45 ask_wheel_rec "u_ask_wheel_rec" (timer_wheel::Record) (|sizes: &Sizes| sizes.msgs as usize);

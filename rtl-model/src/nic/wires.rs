@@ -1069,6 +1069,9 @@ macro_rules! memory_ports {
                 completion_cqp: cqp_re cqp_raddr cqp_rdata, cqp_we cqp_waddr cqp_wdata;
                 completion_fl: fl_re fl_raddr fl_rdata, fl_we fl_waddr fl_wdata;
             }
+            built_fifo {
+                built_fifo_ram: ram_re ram_raddr ram_rdata, ram_we ram_waddr ram_wdata;
+            }
             sent_bitmap {
                 sent_bitmap_bits: bits_re bits_raddr bits_rdata, bits_we bits_waddr bits_wdata;
                 sent_bitmap_any: any_re any_raddr any_rdata, any_we any_waddr any_wdata;
@@ -1277,6 +1280,7 @@ impl Nic {
             deliver_fifo;
             answer_fifo;
             nack_fifo;
+            built_fifo;
             retransmit:
                 exp_ready => timer_wheel.exp_ready, ask_ready => tx_scheduler.ask_ready,
                 retire_ready => ack_take.retire_ready, lose_ready => ack_take.lose_ready;
