@@ -141,8 +141,8 @@ fn one(
     }
     *happened.entry("PSN wrap".into()).or_default() += watch.psn_wraps;
     *happened.entry(format!("run of {} NICs", settings.nics.len())).or_default() += 1;
-    let seen = watch.books.iter().map(|book| &book.seen).chain(watch.met.iter().map(|m| &m.seen));
-    for (name, n) in seen.flatten() {
+    let books = watch.books.iter().map(|book| &book.seen);
+    for (name, n) in books.chain(watch.met.iter().map(|met| &met.seen)).flatten() {
         *happened.entry((*name).into()).or_default() += n;
     }
     run.world.nodes.iter().for_each(|node| pcie(happened, node));
