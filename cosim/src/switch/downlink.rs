@@ -227,7 +227,7 @@ impl Downlink {
             } else if self.settings.mark.is_some_and(|m| self.waiting >= m)
                 && frame::markable(&stored.bytes)
             {
-                stored.bytes = frame::marked(stored.bytes);
+                stored.bytes = frame::marked(&stored.bytes);
                 done = Queued::Marked;
             }
         }

@@ -147,14 +147,24 @@ pub fn trimmed(frame: &[u8], last_hop: bool) -> Vec<u8> {
     bytes[15] = codepoint << 2 | bytes[15] & 3;
     bytes[16..18].copy_from_slice(&(TRIMMED_BYTES - 18).to_be_bytes());
     bytes[38..40].copy_from_slice(&(TRIMMED_BYTES - 38).to_be_bytes());
-    sealed(summed(bytes))
+    changed(frame, bytes)
 }
 
 /// The frame with CE in its ECN field.
-pub fn marked(mut frame: Vec<u8>) -> Vec<u8> {
-    frame[15] |= 3;
-    frame.truncate(frame.len() - 4);
-    sealed(summed(frame))
+pub fn marked(frame: &[u8]) -> Vec<u8> {
+    let mut bytes = frame[..frame.len() - 4].to_vec();
+    bytes[15] |= 3;
+    changed(frame, bytes)
+}
+
+/// The new bytes of a frame with their checksums. One that was spoilt before stays so: its FCS is
+/// wrong.
+fn changed(was: &[u8], bytes: Vec<u8>) -> Vec<u8> {
+    let mut frame = sealed(summed(bytes));
+    let spoilt = fcs::after(fcs::INIT, was) != fcs::RESIDUE;
+    let last = frame.len() - 1;
+    frame[last] ^= u8::from(spoilt);
+    frame
 }
 
 /// The frame says that it can be marked: ECT(0), ECT(1), or marked already.
@@ -258,10 +268,20 @@ mod tests {
     fn a_marked_packet_is_whole() {
         for payload in 0..200 {
             let from = packet(8, true, payload);
-            let frame = marked(from.clone());
+            let frame = marked(&from);
             assert_eq!((frame.len(), frame[15]), (from.len(), 8 << 2 | 3));
             assert_eq!(frame[26..frame.len() - 4], from[26..from.len() - 4]);
             whole(&frame);
+        }
+    }
+
+    /// RX-1: what was corrupted before is found by its FCS still.
+    #[test]
+    fn a_spoilt_packet_stays_spoilt() {
+        let mut from = packet(4, false, 100);
+        from[48] ^= 1;
+        for frame in [trimmed(&from, false), marked(&from)] {
+            assert_ne!(fcs::after(fcs::INIT, &frame), fcs::RESIDUE);
         }
     }
 

@@ -371,7 +371,7 @@ fn carry_out(deed: &Deed, bytes: &mut Vec<u8>) -> What {
         }
         Action::Mark => {
             if frame::markable(bytes) {
-                *bytes = frame::marked(std::mem::take(bytes));
+                *bytes = frame::marked(bytes);
             }
             What::Mark
         }
