@@ -390,7 +390,8 @@ impl Node {
     /// Nothing will ever move at this NIC or its host, unless something comes in.
     fn still(&self) -> bool {
         let nic = &self.nic;
-        self.host.quiet() && !nic.times() && (nic.quiet() || nic.stands(&self.inputs))
+        // A block may be idle while what it has read from a memory is still on its way.
+        self.host.quiet() && !nic.times() && nic.stands(&self.inputs)
     }
 
     /// Nothing moves at this NIC or its host.
