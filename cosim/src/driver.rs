@@ -296,7 +296,11 @@ impl Driver {
         plan.asked &= plan.shared.is_some();
         let (from, to) = (self.messages[id].from, self.messages[id].to);
         let Some(qpn) = self.messages[id].qpn else { return };
-        if self.retire(clock + close_delay, id, qpn)
+        let last = match self.leave_failed(id, qpn) {
+            Some(last) => last,
+            None => self.retire(clock + close_delay, id, qpn),
+        };
+        if last
             && let Some(receivers) = self.learned.get(&(from, qpn)).copied()
             && !self.waits_for_receiver(from, qpn)
         {
@@ -374,6 +378,21 @@ impl Driver {
         }
         self.unmatched.insert(id);
         self.retire(clock + close_delay, id, entry.qpn);
+    }
+
+    /// A message was posted to a shared QP that has gone into error since, and is refused: whether it
+    /// is the last of them. The sender's side is closed already. `None` where the QP lives.
+    fn leave_failed(&mut self, id: usize, qpn: Qpn) -> Option<bool> {
+        let plan = &self.plans[self.messages[id].entry];
+        let key = (self.messages[id].from, qpn);
+        let failed = plan.settings.one_qp && plan.shared != Some(qpn);
+        let of_qp = self.live.get_mut(&key).filter(|_| failed)?;
+        of_qp.remove(&id);
+        let last = of_qp.is_empty();
+        if last {
+            self.live.remove(&key);
+        }
+        Some(last)
     }
 
     /// A message is done with its QP; after the last one the sender's side is closed at `due`.
