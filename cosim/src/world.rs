@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::book::Book;
 use crate::driver::{Action, BAR, CQ_BASE, CQ_LOG2, Driver, MessageState};
-use crate::event::{Event, Sink, events};
+use crate::event::{Event, Nowhere, Sink, events};
 use crate::fault::Faults;
 use crate::host::{Host, Room};
 use crate::pcie::PcieBuffers;
@@ -85,10 +85,27 @@ pub struct World {
 }
 
 impl World {
-    /// A scenario before its first clock. Memories start from words drawn from the seed.
+    /// A scenario before its first clock. Memories start from words drawn from the seed. Boot ends
+    /// when every NIC is configured and has swept its tables.
     pub fn new(settings: &Settings) -> Self {
         let (dests, qps) = (u64::from(settings.sizes.dests), u64::from(settings.sizes.qps));
+        // `rx_track` sweeps its table of peers.
         let boot = dests * qps + 300;
+        Self::booting(settings, boot.max(Self::configured(settings)))
+    }
+
+    /// Clocks until every host has written its NIC's registers; the limit, if that comes first. No
+    /// peer may send before: settings stay while a frame arrives.
+    fn configured(settings: &Settings) -> u64 {
+        let mut world = Self::booting(settings, settings.limit);
+        while world.clock < settings.limit && !world.nodes.iter().all(|n| n.host.quiet()) {
+            world.step(&mut Nowhere);
+        }
+        // From a host to `csr` by way of the NIC.
+        world.clock + 100
+    }
+
+    fn booting(settings: &Settings, boot: u64) -> Self {
         let nodes = (0..settings.nics.len()).map(|n| Node::new(settings, n, boot)).collect();
         let mut world = Self {
             settings: settings.clone(),

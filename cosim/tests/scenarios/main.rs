@@ -4,6 +4,7 @@ mod bad_input;
 mod books;
 mod buffer_cases;
 mod buffer_figures;
+mod closes;
 mod common;
 mod complete;
 mod ends;

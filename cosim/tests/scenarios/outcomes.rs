@@ -32,6 +32,13 @@ fn limited(run: &Run) -> &[String] {
     }
 }
 
+/// It comes to its end.
+fn finished(text: &str, mode: Mode) -> Run {
+    let run = run(text, mode);
+    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    run
+}
+
 fn says(waits: &[String], what: &str) {
     assert!(waits.iter().any(|w| w == what), "{waits:#?}\nwithout {what}");
 }
@@ -112,8 +119,7 @@ fn a_pause_is_told_to_the_clock_and_waited_for() {
     }
     assert!((30_000..60_000).contains(&left), "{left}");
     says(&waits, &format!("a: class 0 is paused for another {left} ns (PFC)"));
-    let run = self::run(&text("8s"), Mode::Lockstep);
-    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    finished(&text("8s"), Mode::Lockstep);
 }
 
 /// Control frames that are paused at the receiver are named too.
@@ -142,8 +148,7 @@ fn a_slow_link_is_told_and_waited_for() {
     let left = run.world.nodes[0].nic.b.pcie_link.left.div_ceil(100);
     assert!((1_000..7_840).contains(&left), "{left}");
     says(limited(&run), &format!("a: a read is on the link to the host for another {left} ns"));
-    let run = self::run(&text("8s"), Mode::ModelOnly);
-    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    finished(&text("8s"), Mode::ModelOnly);
 }
 
 /// CPL-2: a lost ACK leaves nothing but a timer that asks for it again: the run waits for that one,
@@ -152,8 +157,7 @@ fn a_slow_link_is_told_and_waited_for() {
 fn a_timer_that_asks_for_an_ack_is_waited_for() {
     let lost = "[[switch]]\naction = \"drop\"\nkind = \"ACK\"\ncount = 1\n";
     let head = "limit = \"8s\"\nbuild = \"small\"";
-    let run = run(&(scenario(head, &message("20KB", "")) + lost), Mode::Lockstep);
-    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
+    let run = finished(&(scenario(head, &message("20KB", "")) + lost), Mode::Lockstep);
     assert!(run.world.clock > 300_000, "{}", run.world.clock);
 }
 

@@ -84,6 +84,15 @@ fn short_soak_with_loss_agrees() {
     }
 }
 
+/// A word is on its way from a memory while all blocks are idle: that is no end. The seed has met it.
+#[test]
+fn a_run_is_not_stuck_while_a_word_comes_from_a_memory() {
+    let (mode, clocks) = (Mode::ModelOnly, u64::MAX);
+    let plan = Plan { first: 2_000_074, seeds: 1, clocks, each: 20_000, lossy: true, mode };
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(report.passed(), "{}", report.table());
+}
+
 /// Each promise of the watch is seen to be broken.
 #[test]
 fn the_watch_sees_what_is_wrong() {
