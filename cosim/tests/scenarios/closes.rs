@@ -29,10 +29,11 @@ fn refused_read(at: &str) -> String {
 #[test]
 fn qp_6_a_side_that_opens_after_the_error_is_closed() {
     let head = "limit = \"1ms\"\nbuild = \"small\"\n[defaults]\nDelay = \"5us\"";
-    let messages = message("0B", "one_qp = true\ncount = 1")
-        + &message("0B", "most = \"64B\"\none_qp = true\ncount = 12\noutstanding = 3");
-    let run = finished(&(scenario(head, &messages) + &refused_read("0ns")));
-    assert!(run.world.driver.messages.iter().any(|m| m.failed.is_some()), "no QP failed");
+    let messages = message("0B", "most = \"64B\"\none_qp = true\ncount = 30\noutstanding = 8");
+    let run = finished(&(scenario(head, &messages) + &refused_read("110ns")));
+    // The error comes before the first packet has arrived.
+    let failed = run.world.driver.messages.iter().filter_map(|m| m.failed).min();
+    assert!(failed.is_some_and(|clock| clock < run.world.boot + 5_000), "{failed:?}");
     assert_eq!(open_sides(&run, 1), 0);
 }
 
