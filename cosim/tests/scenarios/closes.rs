@@ -3,14 +3,7 @@
 
 use cosim::run::{Mode, Outcome, Run};
 
-use crate::common::{message, run_into, scenario, settings};
-
-/// A run in lockstep that comes to its end.
-fn finished(text: &str) -> Run {
-    let run = run_into(&settings(text), Mode::Lockstep, None).0;
-    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
-    run
-}
+use crate::common::{finished, message, run_into, scenario, settings};
 
 /// Receiving sides of a NIC that are open: those ever used less those that are free again.
 fn open_sides(run: &Run, nic: usize) -> u16 {
@@ -30,7 +23,7 @@ fn refused_read(at: &str) -> String {
 fn qp_6_a_side_that_opens_after_the_error_is_closed() {
     let head = "limit = \"1ms\"\nbuild = \"small\"\n[defaults]\nDelay = \"5us\"";
     let messages = message("0B", "most = \"64B\"\none_qp = true\ncount = 30\noutstanding = 8");
-    let run = finished(&(scenario(head, &messages) + &refused_read("110ns")));
+    let run = finished(&(scenario(head, &messages) + &refused_read("110ns")), Mode::Lockstep);
     // The error comes before the first packet has arrived.
     let failed = run.world.driver.messages.iter().filter_map(|m| m.failed).min();
     assert!(failed.is_some_and(|clock| clock < run.world.boot + 5_000), "{failed:?}");
@@ -43,7 +36,7 @@ fn qp_6_a_side_that_opens_after_the_error_is_closed() {
 fn qp_6_refused_posts_to_a_failed_qp_close_its_other_side() {
     let head = "limit = \"1ms\"\nbuild = \"small\"";
     let messages = message("0B", "most = \"64B\"\none_qp = true\ncount = 60\noutstanding = 16");
-    let run = finished(&(scenario(head, &messages) + &refused_read("100ns")));
+    let run = finished(&(scenario(head, &messages) + &refused_read("100ns")), Mode::Lockstep);
     let messages = &run.world.driver.messages;
     assert!(messages.iter().any(|m| m.failed.is_some()), "no QP failed");
     assert!(messages.iter().any(|m| m.refused == Some(9)), "no post was refused for it");
@@ -60,8 +53,8 @@ fn boot_waits_for_a_host_on_a_slow_link() {
         scenario(head, &message("3KB", "count = 3"))
             .replace(nic, &format!("{nic}HostPCIe.LaneCount = 1\n{link}"))
     };
-    let usual = finished(&text("")).world.boot;
-    let slow = finished(&text("HostPCIe.LaneBps = \"1Gbps\"\n")).world;
+    let usual = finished(&text(""), Mode::Lockstep).world.boot;
+    let slow = finished(&text("HostPCIe.LaneBps = \"1Gbps\"\n"), Mode::Lockstep).world;
     assert!(slow.boot > usual + 10_000, "{usual} {}", slow.boot);
     // No limit that is shorter holds a run up.
     let settings = settings(&text("HostPCIe.LaneBps = \"1Mbps\"\n"));

@@ -69,6 +69,13 @@ pub fn built(settings: &Settings) -> Built {
         .unwrap_or_else(|e| panic!("failed to {e}"))
 }
 
+/// The run of a text, which comes to its end.
+pub fn finished(text: &str, mode: Mode) -> Run {
+    let run = run_into(&settings(text), mode, None).0;
+    assert!(matches!(run.outcome, Outcome::Finished), "{:?}\n{text}", run.outcome);
+    run
+}
+
 /// Runs a scenario and writes its records into `folder`.
 pub fn run_into(settings: &Settings, mode: Mode, folder: Option<&Path>) -> (Run, Recorder) {
     let world = World::new(settings);

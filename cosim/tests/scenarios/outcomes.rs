@@ -6,7 +6,7 @@ use cosim::event::{Event, Nowhere};
 use cosim::run::{Mode, Outcome, Run, RunResult};
 use cosim::summary::summary;
 
-use crate::common::{Log, message, model, run_into, scenario, settings, try_settings};
+use crate::common::{Log, finished, message, model, run_into, scenario, settings, try_settings};
 
 /// Clocks in which a run that stands still has to end, behind its boot.
 const SOON: u64 = 40_000;
@@ -30,13 +30,6 @@ fn limited(run: &Run) -> &[String] {
         Outcome::Limit(waits) => waits,
         other => panic!("{other:?}"),
     }
-}
-
-/// It comes to its end.
-fn finished(text: &str, mode: Mode) -> Run {
-    let run = run(text, mode);
-    assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
-    run
 }
 
 fn says(waits: &[String], what: &str) {

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use cosim::host::Room;
 use cosim::record::Recorder;
+use cosim::run::Mode;
 use cosim::settings::Settings;
 use cosim::tlp::{Tlp, parse};
 use cosim::world::{Node, World};
+use rtl_model::types::Why;
 
-use crate::common::{lockstep, message, model, scenario, settings};
+use crate::common::{finished, lockstep, message, model, scenario, settings};
 use crate::pcie::{back, sizes, whole};
 
 /// The request that a NIC begins to send in this clock, and whether it has the 4-DW form.
@@ -226,4 +228,31 @@ fn pci_7_fourteen_lanes_keep_up_and_thirteen_do_not() {
         whole(&checked.world);
         assert_eq!(backlog(most), short[at], "{lanes} lanes");
     }
+}
+
+/// PCI-8: an answer that is a DW too short is found, also where a DW less would end it on a line, as
+/// a part of it may.
+#[test]
+fn pci_8_a_short_answer_never_ends_as_a_part_may() {
+    for bytes in [4, 60, 64, 68, 72, 132, 4_096] {
+        let text = scenario(
+            "limit = \"8s\"\nbuild = \"small\"",
+            &(message(&format!("{bytes}B"), "")
+                + "[[fault]]\nnic = \"a\"\nkind = \"short-completion\"\n"),
+        );
+        let run = finished(&text, Mode::Lockstep);
+        assert_eq!(run.world.driver.messages[0].why, Some(Why::Read), "{bytes} B");
+    }
+}
+
+/// PCI-4: an answer that is a DW too long waits for a read whose answer both buffers have room for:
+/// one that never fits would keep all behind it for ever.
+#[test]
+fn pci_4_a_long_answer_fits_the_buffers() {
+    let head = "limit = \"8s\"\nbuild = \"small\"\n[defaults]\nPCIe.RXDataBufferSize = \"512B\"";
+    let messages = message("4096B", "") + &message("100B", "at = \"10us\"");
+    let long = "[[fault]]\nnic = \"a\"\nkind = \"long-completion\"\n";
+    let run = finished(&(scenario(head, &messages) + long), Mode::Lockstep);
+    let why = |n: usize| run.world.driver.messages[n].why;
+    assert_eq!((why(0), why(1)), (None, Some(Why::Read)));
 }
