@@ -249,7 +249,7 @@ fn pci_8_a_short_answer_never_ends_as_a_part_may() {
 /// one that never fits would keep all behind it for ever.
 #[test]
 fn pci_4_a_long_answer_fits_the_buffers() {
-    let head = "limit = \"8s\"\nbuild = \"small\"\n[defaults]\nPCIe.RXDataBufferSize = \"512B\"";
+    let head = "limit = \"1ms\"\nbuild = \"small\"\n[defaults]\nPCIe.RXDataBufferSize = \"512B\"";
     let messages = message("4096B", "") + &message("100B", "at = \"10us\"");
     let long = "[[fault]]\nnic = \"a\"\nkind = \"long-completion\"\n";
     let run = finished(&(scenario(head, &messages) + long), Mode::Lockstep);
