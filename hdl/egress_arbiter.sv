@@ -342,16 +342,25 @@ module egress_arbiter
   // A frame starts only on a free port: with no other, or as the other ends.
   `ASSERT(OneAtATime_A, regs_q.busy && !ends |=> !tx_valid_o)
 
+  bytes_t [7:0] due;  // reserved of each pool in the next clock, counted port by port
+  always_comb begin
+    due = occ_o;
+    due[oresv_cls_i] += oresv_valid_i ? bytes_t'(oresv_bytes_i) : '0;
+    due[0] += resv_valid_i ? bytes_t'(resv_bytes_i) : '0;
+    due[0] -= unresv_valid_i ? bytes_t'(unresv_bytes_i) : '0;
+    due[1] += cresv_valid_i ? bytes_t'(cresv_bytes_i) : '0;
+    due[regs_q.tx_cls[2:0]] -= ends && regs_q.tx_cls != PFC_CLS ? bytes_t'(regs_q.tx.len) : '0;
+  end
+
   for (genvar c = 0; c < 8; c++) begin : gen_pool
     // A frame that ends holds its reservation until then.
     `ASSERT(Reserved_A, ends && regs_q.tx_cls == 4'(c) |-> regs_q.occ[c] >= bytes_t'(regs_q.tx.len))
+    // Nothing is lost: what is reserved and has not left is held (BUF-3).
+    `ASSERT(Balance_A, regs_d.occ[c] == due[c])
     // What is reserved and what is free are the pool, unless it has become too small (BUF-1).
     `ASSERT(Conserved_A,
-            1'b1 |=> regs_q.occ[c] + regs_q.free[c] == $past(
-                cfg_egress_pool_i[32*c+:32]
-            ) || (regs_q.free[c] == '0 && regs_q.occ[c] > $past(
-                cfg_egress_pool_i[32*c+:32]
-            )))
+            regs_d.occ[c] <= cfg_egress_pool_i[32*c+:32] ?
+            regs_d.occ[c] + regs_d.free[c] == cfg_egress_pool_i[32*c+:32] : regs_d.free[c] == '0)
   end
 
 endmodule

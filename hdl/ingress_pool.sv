@@ -257,19 +257,8 @@ module ingress_pool
       regs_d.arr_cls = in_cls_i;
       regs_d.arr_occ = held[31:0];
     end
-    regs_d.rel_cls = '0;
-    if (rel_valid_i) begin
-      regs_d.rel_cls[rel_cls_i] = 1'b1;
-    end
-    if (rel2_valid_i) begin
-      regs_d.rel_cls[rel2_cls_i] = 1'b1;
-    end
-    if (relt_valid_i) begin
-      regs_d.rel_cls[relt_cls_i] = 1'b1;
-    end
-    if (relc_valid_i) begin
-      regs_d.rel_cls[relc_cls_i] = 1'b1;
-    end
+    regs_d.rel_cls = (8'(rel_valid_i) << rel_cls_i) | (8'(rel2_valid_i) << rel2_cls_i)
+        | (8'(relt_valid_i) << relt_cls_i) | (8'(relc_valid_i) << relc_cls_i);
   end
 
   //////////////
@@ -283,7 +272,19 @@ module ingress_pool
   // The next frame's words have their room.
   `ASSERT(Margin_A, 32'(regs_q.held) + MARGIN_WORDS <= INGRESS_WORDS)
 
+  bytes_t [7:0] due;  // held of each pool then, counted port by port
+  always_comb begin
+    due = occ_o;
+    due[in_cls_i] += take ? 32'(in_i.charge) : '0;
+    due[rel_cls_i] -= rel_valid_i ? 32'(rel_bytes_i) : '0;
+    due[rel2_cls_i] -= rel2_valid_i ? 32'(rel2_bytes_i) : '0;
+    due[relt_cls_i] -= relt_valid_i ? 32'(relt_bytes_i) : '0;
+    due[relc_cls_i] -= relc_valid_i ? 32'(relc_bytes_i) : '0;
+  end
+
   for (genvar c = 0; c < 8; c++) begin : gen_pool
+    // Nothing is lost: what is charged and not released is held (BUF-4).
+    `ASSERT(Balance_A, regs_d.occ[c] == due[c])
     // No more is released than is held.
     `ASSERT(Release_A, gone[c] <= regs_q.occ[c] + charge[c])
     // Nothing is charged beyond the pool (BUF-1).

@@ -297,8 +297,6 @@ module payload_fetch
   logic            takes;  // a segment
   logic [    13:0] span;  // from its first page's start to its end, and a page
   logic [     1:0] reads;  // that it needs
-  logic [    13:0] to_end;  // `span` of what is left of the segment under way
-  logic [     1:0] unmade;  // reads that it still has to make
 
   always_comb begin
     from_next = ~regs_q.busy & ({TAGS{1'b1}} << regs_q.next_tag);
@@ -313,8 +311,6 @@ module payload_fetch
   assign issues = regs_q.cur_valid && (!regs_q.rd_valid || rd_ready_i) && !renews;
   assign to_page = 14'd4096 - 14'(regs_q.cur_addr[11:0]);
   assign size = regs_q.cur_left < to_page ? regs_q.cur_left : to_page;
-  assign to_end = 14'(regs_q.cur_addr[11:0]) + regs_q.cur_left + 14'd4095;
-  assign unmade = regs_q.cur_valid ? 2'(to_end >> 12) : 2'd0;
   assign completes = issues && size == regs_q.cur_left;
   assign takes = seg_valid_i && seg_ready_o;
   assign span = 14'(seg_i.laddr[11:0]) + seg_i.len + 14'd4095;
@@ -522,13 +518,19 @@ module payload_fetch
   `ASSERT(CommitWaits_A,
           commit_valid_o && !commit_ready_i |=> (commit_valid_o || failed_valid_o) && $stable
           (hand_o))
-  // PCI-8: every tag is free, with a read, or kept for one that the segment still has to make.
-  `ASSERT(Tags_A, 32'(regs_q.tags_free) + $countones(regs_q.busy) + 32'(unmade) == TAGS)
   // PCI-5: no read crosses a page.
   `ASSERT(OnePage_A, rd_valid_o |-> 13'(rd_addr_o[11:0]) + rd_len_o <= 13'd4096)
   // A read that is made has a free tag.
   `ASSERT(TagIsFree_A, issues |-> !regs_q.busy[tag[TAG_BITS-1:0]])
   // No word lies past its slot.
   `ASSERT(InsideSlot_A, stores |-> line <= 8'd128)
+
+  logic [13:0] to_end;  // `span` of what is left then of the segment under way
+  logic [ 1:0] unmade;  // reads that it still has to make then
+  assign to_end = 14'(regs_d.cur_addr[11:0]) + regs_d.cur_left + 14'd4095;
+  assign unmade = regs_d.cur_valid ? 2'(to_end >> 12) : 2'd0;
+
+  // PCI-8: every tag is free, with a read, or kept for one that the segment still has to make.
+  `ASSERT(Tags_A, 32'(regs_d.tags_free) + $countones(regs_d.busy) + 32'(unmade) == TAGS)
 
 endmodule

@@ -449,4 +449,34 @@ module pcie_link
   `ASSERT(Room_A, regs_q.held <= HEADERS && regs_q.rows_used <= ROWS)
   `ASSERT(Empty_A, regs_q.held == '0 |-> regs_q.data_used == '0 && regs_q.rows_used == '0)
 
+  // What of the room that the host tells of is taken there.
+  function automatic logic [27:0] given(logic valid, logic [15:0] freed, logic [27:0] used);
+    return !valid ? '0 : 28'(freed) < used ? 28'(freed) : used;
+  endfunction
+
+  logic [7:0] come_dws;  // of the TLP that comes,
+  logic [7:0] gone_dws;  // that ends,
+  logic [7:0] begun_dws;  // that begins
+  assign come_dws  = take && tx_first_i ? tx_dws_i[7:0] : '0;
+  assign gone_dws  = regs_d.done ? regs_d.done_tlp.dws : '0;
+  assign begun_dws = whead_ready_o ? write_dws : '0;
+
+  logic [10:0] held_then;  // held in the next clock, with what goes
+  bytes_t data_then;
+  logic [12:0] rows_then;
+  logic [27:0] far_hdr_then;
+  logic [27:0] far_data_then;
+  assign held_then = regs_d.held + 11'(regs_d.done) + 11'(regs_d.cqe_valid);
+  assign data_then = regs_d.data_used + 32'(room_of(gone_dws)) + (regs_d.cqe_valid ? 32 : 0);
+  assign rows_then = regs_d.rows_used + 13'(rows_of(gone_dws));
+  assign far_hdr_then = regs_d.far_hdr + given(room_valid_i, room_hdr_i, regs_q.far_hdr);
+  assign far_data_then = regs_d.far_data + given(room_valid_i, room_data_i, regs_q.far_data);
+
+  // PCI-4: no room is lost and none is made, here and at the host.
+  `ASSERT(HeldBalance_A, held_then == regs_q.held + 11'(take && tx_first_i))
+  `ASSERT(DataBalance_A, data_then == regs_q.data_used + 32'(room_of(come_dws)))
+  `ASSERT(RowsBalance_A, rows_then == regs_q.rows_used + (off_link ? '0 : 13'(rows_of(come_dws))))
+  `ASSERT(FarHdrBalance_A, far_hdr_then == regs_q.far_hdr + 28'(begins))
+  `ASSERT(FarDataBalance_A, far_data_then == regs_q.far_data + 28'(units_of(begun_dws)))
+
 endmodule

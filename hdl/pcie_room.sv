@@ -135,4 +135,17 @@ module pcie_room
   // The host is told of what leaves, once: never of more than a beat holds.
   `ASSERT(FreedBeat_A, freed_valid_o |-> freed_data_o <= 4'd8)
 
+  logic [12:0] hdr_all;  // held, with what comes
+  logic [15:0] data_all;
+  logic [12:0] hdr_then;  // held in the next clock, with what the host is told of in it
+  logic [15:0] data_then;
+  assign hdr_all   = regs_q.hdr_used + 13'(comes && in_sop_i);
+  assign data_all  = regs_q.data_used + (comes ? 16'(units_of(in_dws_i)) : '0);
+  assign hdr_then  = regs_d.hdr_used + 13'(regs_d.freed_valid && regs_d.freed_hdr);
+  assign data_then = regs_d.data_used + (regs_d.freed_valid ? 16'(regs_d.freed_data) : '0);
+
+  // PCI-4: no room is lost, and none is made.
+  `ASSERT(HdrBalance_A, hdr_then == hdr_all)
+  `ASSERT(DataBalance_A, data_then == data_all)
+
 endmodule

@@ -90,15 +90,18 @@ module prefetch_pool
   //////////////
 
   bytes_t gone;  // given back in this clock
-  assign gone = regs_q.occ - left;
+  assign gone = (commit_valid_i ? 32'(bytes_i) : '0) + (drop_valid_i ? 32'(drop_bytes_i) : '0);
 
   // A packet is fetched or committed, and only what is held is given back.
   `ASSERT(OneOfTwo_A, !(take_valid_i && commit_valid_i))
   `ASSERT(Held_A, gone <= regs_q.occ)
   // What is fetched has room.
   `ASSERT(Room_A, take_valid_i |-> regs_q.free >= bytes_t'(bytes_i))
+  // Nothing is lost: what is fetched and not given back is held (BUF-5).
+  `ASSERT(Balance_A, regs_d.occ + gone == regs_q.occ + (take_valid_i ? bytes_t'(bytes_i) : '0))
   // What is held and what is free are the buffer, unless it has become too small.
-  `ASSERT(Conserved_A, 1'b1 |=> regs_q.occ + regs_q.free == $past(cfg_prefetch_i)
-                       || (regs_q.free == '0 && regs_q.occ > $past(cfg_prefetch_i)))
+  `ASSERT(
+      Conserved_A,
+      regs_d.occ <= cfg_prefetch_i ? regs_d.occ + regs_d.free == cfg_prefetch_i : regs_d.free == '0)
 
 endmodule
