@@ -50,7 +50,7 @@ pub fn scenario(seed: u64, scope: &Scope) -> Drawn {
     let nics = nics(seed);
     for (name, host) in nics.iter().zip(1..) {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
-        nic(&mut text, rng, scope.lossy);
+        nic(&mut text, rng, scope.lossy, flood);
         // What is dropped for want of a pool needs recovery.
         let small = scope.lossy && rng.percent(35);
         pools::prefetch(&mut text, prefetch, mss);
@@ -149,7 +149,7 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, flood: bo
 }
 
 /// What each NIC has of its own.
-fn nic(text: &mut String, rng: &mut Rng, lossy: bool) {
+fn nic(text: &mut String, rng: &mut Rng, lossy: bool, flood: bool) {
     let _ = writeln!(
         text,
         "DataRate = \"{}Gbps\"\nDelay = \"{}ns\"",
@@ -158,7 +158,9 @@ fn nic(text: &mut String, rng: &mut Rng, lossy: bool) {
     );
     // A receiver takes fewer packets ahead than a sender may send (RX-4).
     if lossy && rng.percent(20) {
-        let _ = writeln!(text, "MaxPSNRange = {}", rng.pick(&[1, 2, 4, 30]));
+        // Fewer than four small packets draw no SACK: so many take a timeout for each of them.
+        let least = if flood { 4 } else { 1 };
+        let _ = writeln!(text, "MaxPSNRange = {}", rng.pick(&[1, 2, 4, 30]).max(least));
     }
 }
 
