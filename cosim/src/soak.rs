@@ -49,7 +49,7 @@ pub struct Amount {
     /// The model alone; needs no Verilator.
     #[arg(long)]
     pub model_only: bool,
-    /// Leave the RTL's assertions out; with them a soak takes about a quarter longer.
+    /// Leave the RTL's assertions out; with them a soak takes up to a third longer.
     #[arg(long)]
     pub no_assertions: bool,
 }
