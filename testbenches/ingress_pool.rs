@@ -86,13 +86,13 @@ fn rx_2_full_to_the_byte() -> Result<(), Mismatch> {
 fn case_11_releases_count_once_whatever_waits() -> Result<(), Mismatch> {
     for (low, at) in (0..=5).flat_map(|low| (0..=low).map(move |at| (low, at))) {
         let mut pair = pair(&Sizes::SMALL, 1);
-        let (mut taker, mut taken) = (Late::by(low), 0);
+        let (mut track, mut taken) = (Late::by(low), 0);
         for clock in 0..12 {
             // A frame that is taken at once, then the one that waits from clock 3 on.
             let i = Inputs {
                 in_valid: clock == 0 || clock == 2,
                 r#in: Parsed { kind: Kind::Data, charge: 100, ..Parsed::default() },
-                dat_ready: clock < 3 || taker.ready(pair.regs().dat_valid),
+                dat_ready: clock < 3 || track.ready(pair.regs().dat_valid),
                 rel_valid: clock == 3 + at,
                 rel_bytes: 40,
                 rel2_valid: clock == 3 + at,
