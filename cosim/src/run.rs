@@ -7,6 +7,7 @@ use rtl_model::image::{Bits, Image, Writer, image_words};
 use rtl_model::types::Refuse;
 use serde::Serialize;
 use verilated::{Built, Compare, Layout, Rtl};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, build_nic};
 use crate::event::{Nowhere, Sink};
@@ -197,14 +198,13 @@ impl Default for Digest {
 impl Digest {
     /// Adds words.
     pub fn add(&mut self, words: &[u32]) {
-        let mut hash = self.0;
-        for pair in words.chunks(2) {
-            let low = u64::from(pair[0]);
-            let word = low | pair.get(1).map_or(0, |high| u64::from(*high) << 32);
-            let mixed = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
-            hash = (mixed as u64) ^ (mixed >> 64) as u64;
+        for words in words.chunks(128) {
+            let mut bytes = [0; 512];
+            for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+                *bytes = word.to_le_bytes();
+            }
+            self.0 = xxh3_64_with_seed(&bytes[..4 * words.len()], self.0);
         }
-        self.0 = hash;
     }
 }
 

@@ -111,6 +111,13 @@ impl<'a> Reader<'a> {
         self.at += 1;
         word
     }
+
+    /// The next `n` words; fewer at the end.
+    pub fn words(&mut self, n: usize) -> &'a [u32] {
+        let from = self.at.min(self.words.len());
+        self.at += n;
+        &self.words[from..self.at.min(self.words.len())]
+    }
 }
 
 /// What changes in an image from clock to clock: for each clock the number of parts that have

@@ -59,26 +59,24 @@ impl<'a> Packer<'a> {
 /// Hands bits out, least significant first.
 #[derive(Debug)]
 pub struct Unpacker<'a> {
-    words: &'a [u64],
+    words: &'a [u32],
     at: u32,
 }
 
 impl<'a> Unpacker<'a> {
     /// Starts at bit 0 of `words`.
-    pub fn new(words: &'a [u64]) -> Self {
+    pub fn new(words: &'a [u32]) -> Self {
         Self { words, at: 0 }
     }
 
-    /// The next `width` bits, up to 64.
+    /// The next `width` bits, up to 64; zeros past the end.
+    #[inline(always)]
     pub fn take(&mut self, width: u32) -> u64 {
-        let (word, at) = ((self.at / 64) as usize, self.at % 64);
-        let get = |i: usize| self.words.get(i).copied().unwrap_or(0);
-        let mut bits = get(word) >> at;
-        if at > 0 {
-            bits |= get(word + 1) << (64 - at);
-        }
+        let (word, at) = ((self.at / 32) as usize, self.at % 32);
+        let get = |i: usize| u128::from(self.words.get(i).copied().unwrap_or(0));
+        let bits = (get(word) | get(word + 1) << 32 | get(word + 2) << 64) >> at;
         self.at += width;
-        if width < 64 { bits & ((1 << width) - 1) } else { bits }
+        bits as u64 & u64::MAX.checked_shr(64 - width).unwrap_or(0)
     }
 }
 
@@ -174,12 +172,7 @@ pub fn write<T: Pack>(value: &T, out: &mut crate::image::Writer<'_>) {
 /// Reads a packed value from the words of one field.
 #[doc(hidden)]
 pub fn read<T: Pack>(words: &mut crate::image::Reader<'_>) -> T {
-    let n = T::width(0).div_ceil(32) as usize;
-    let mut bits = vec![0; n.div_ceil(2)];
-    for at in 0..n {
-        bits[at / 2] |= u64::from(words.word()) << (at % 2 * 32);
-    }
-    T::unpack(0, &mut Unpacker::new(&bits))
+    T::unpack(0, &mut Unpacker::new(words.words(T::width(0).div_ceil(32) as usize)))
 }
 
 #[cfg(test)]

@@ -99,20 +99,23 @@ impl<T: Item + Clone + Default> Ram<T> {
     pub fn randomize(&mut self, rng: &mut Rng) {
         let words = self.width().div_ceil(32) as usize;
         let top = u32::MAX >> ((32 - self.width() % 32) % 32);
-        let mut image = vec![0; words];
-        let mut draw = |into: &mut T| {
-            for word in &mut image {
-                *word = rng.bits() as u32;
+        let (bytes, mut place) = (rng.bytes(), 0);
+        let (mut drawn, mut image) = (vec![0; 4 * words], vec![0; words]);
+        let mut draw = || {
+            bytes.read(place, &mut drawn);
+            place += drawn.len() as u64;
+            for (word, bytes) in image.iter_mut().zip(drawn.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
             }
             image[words - 1] &= top;
-            into.read(0, &mut Reader::new(&image)).expect("a memory's word takes any bits");
-        };
-        draw(&mut self.rdata);
-        for addr in 0..self.depth {
             let mut word = T::default();
-            draw(&mut word);
-            self.poke(addr, word);
-        }
+            word.read(0, &mut Reader::new(&image)).expect("a memory's word takes any bits");
+            word
+        };
+        self.rdata = draw();
+        let depth = self.depth;
+        let page = |at: usize| Arc::new((0..PAGE.min(depth - at)).map(|_| draw()).collect());
+        self.pages = (0..depth).step_by(PAGE).map(page).collect();
     }
 
     /// The whole contents, word after word, as images.

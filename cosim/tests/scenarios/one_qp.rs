@@ -8,6 +8,7 @@ use cosim::driver::BAR;
 use cosim::event::Event;
 use cosim::host::LinkEvent;
 use cosim::world::{Node, World};
+use rtl_model::header::OP_ACK;
 use rtl_model::host_interface::{DOORBELL_PAGE, OP_WRITE, Wqe};
 use rtl_model::rng::Rng;
 use rtl_model::types::{Cqe, Qpn};
@@ -22,12 +23,11 @@ fn places(n: usize) -> [u64; 2] {
     [0x2_0000_0000, 0x5_0000_0000].map(|base| base + (n as u64) * 0x1_0000)
 }
 
-/// NIC a posts a message of each length to NIC b at its time after boot, all on one QP, the first
-/// that it opens, in a scenario with more tables. Each target is held against its source.
-fn play(build: &str, more: &str, messages: &[(u32, u64)]) -> (Log, Beats) {
+/// A world in which NIC a posts a message of each length to NIC b at its time after boot, all on one
+/// QP, the first that it opens, in a scenario with more tables.
+fn posted(build: &str, more: &str, messages: &[(u32, u64)]) -> World {
     let top = format!("limit = \"60us\"\nbuild = \"{build}\"\n{PAIR}{more}");
-    let settings = settings(&top);
-    let mut world = World::new(&settings);
+    let mut world = World::new(&settings(&top));
     for (n, (length, at)) in messages.iter().enumerate() {
         let ([laddr, raddr], length) = (places(n), *length);
         let source = Rng::new(7, &format!("message {n}")).bytes();
@@ -40,8 +40,20 @@ fn play(build: &str, more: &str, messages: &[(u32, u64)]) -> (Log, Beats) {
         let at = world.boot + at;
         world.nodes[0].host.post(at, BAR + DOORBELL_PAGE, &wqe.to_bytes());
     }
-    let (mut log, mut beats) = (Log::default(), Vec::new());
-    let mut checked = Checked::new(world, &built(&settings)).expect("set up");
+    world
+}
+
+/// Plays it in lockstep. Each target is held against its source.
+fn play(build: &str, more: &str, messages: &[(u32, u64)]) -> (Log, Beats) {
+    let world = posted(build, more, messages);
+    let built = built(&world.settings);
+    follow(Checked::new(world, &built).expect("set up"), Log::default(), messages)
+}
+
+/// Goes on until all messages are completed and nothing moves.
+fn follow(mut checked: Checked, mut log: Log, messages: &[(u32, u64)]) -> (Log, Beats) {
+    let settings = checked.world.settings.clone();
+    let mut beats = Vec::new();
     while completed(&log, Cqe::Wqe).len() < messages.len()
         || !checked.world.nodes.iter().all(Node::quiet)
     {
@@ -168,5 +180,55 @@ fn seg_1_opcodes_around_mss() {
             (0..beats).map(move |n| ((bytes - 128 * n).min(128), n == 0, n + 1 == beats))
         });
         assert_eq!(beats, wanted.collect::<Vec<_>>(), "{build}");
+    }
+}
+
+/// QP-4, MSN-8: METH's number goes from 65,535 to 0 and the AETH's from 16,777,215 to 0: of messages
+/// after the first, as if tens of thousands and millions had gone before.
+#[test]
+fn msn_8_message_numbers_go_past_their_ends() {
+    for build in ["small", "default"] {
+        let messages = [0, 64, 4_097, 0, 100].map(|length| (length, 0));
+        let mut messages: Vec<_> = messages.into();
+        messages.iter_mut().skip(1).for_each(|message| message.1 = 10_000);
+        let mut world = posted(build, "", &messages);
+        let mut log = Log::default();
+        while world.clock < world.boot + 8_000 {
+            world.settle(&mut log);
+            world.edge();
+        }
+        let [a, b] = &mut world.nodes[..] else { panic!("two NICs") };
+        let (ctx, side) = (&mut a.nic.m.qp_table_ctx, &mut b.nic.m.rx_track_rctx);
+        let (mut at_a, mut at_b) = (ctx.peek(0).clone(), side.peek(0).clone());
+        assert_eq!((at_a.posted, at_a.done, at_b.msn), (1, 1, 1), "the first message is through");
+        (at_a.posted, at_a.done, at_b.msn) = (65_534, 65_534, 0xff_fffe);
+        ctx.poke(0, at_a);
+        side.poke(0, at_b);
+
+        let rtl = built(&world.settings);
+        let (log, _) = follow(Checked::resume(world, &rtl).expect("resumes"), log, &messages);
+        let numbers = [0, 65_534, 65_535, 0, 1];
+        for kind in [Cqe::Send, Cqe::Wqe] {
+            let bytes = messages.iter().map(|m| m.0);
+            assert_eq!(completed(&log, kind), numbers.into_iter().zip(bytes).collect::<Vec<_>>());
+        }
+        let received = log.0.iter().filter_map(|e| match e.2 {
+            Event::Received { msn, .. } => Some(msn),
+            _ => None,
+        });
+        assert_eq!(received.collect::<Vec<_>>(), numbers);
+        let meths = data(&log).into_iter().map(|f| [number(&f.1[54..56]), number(&f.1[56..58])]);
+        let wanted = [0, 65_534, 65_535, 65_535, 0, 1].map(|n| [n, n]);
+        assert_eq!(meths.collect::<Vec<_>>(), wanted, "rqmsn and msn of each packet");
+        let aeths = log.0.iter().filter_map(|e| match &e.2 {
+            Event::Sent { bytes, .. } if e.1 == 1 && bytes[42] == OP_ACK => {
+                Some(number(&bytes[55..58]))
+            }
+            _ => None,
+        });
+        let mut aeths: Vec<_> = aeths.collect();
+        aeths.dedup();
+        assert_eq!(aeths.last(), Some(&2), "{aeths:x?}");
+        assert!(aeths.iter().all(|n| *n <= 2 || *n >= 0xff_fffe), "{aeths:x?}");
     }
 }
