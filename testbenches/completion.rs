@@ -9,7 +9,7 @@ use rtl_model::completion::{Entry, Inputs, List, Message, Outputs, Regs};
 use rtl_model::host_interface::CqeEntry;
 use rtl_model::ram_1r1w::Ram;
 use rtl_model::types::{Cqe, Psn, Qpn, Refuse};
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Late, Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Two places of the queue between which every bit of an address changes.
 const BASES: [u64; 2] = [0x0123_4567_89ab_cde0, 0xfedc_ba98_7654_3200];
@@ -113,6 +113,55 @@ fn cover() -> Result<(), Mismatch> {
         // The slots are the low bits of the PSNs.
         row.expect("f_slot", format!("{:x}", out.final_slot));
         row.expect("done", u8::from(out.done_valid));
+    }
+    Ok(())
+}
+
+/// Case 11, CPL-1: two messages whose entries, slots and QPs all wait for 0 to 5 clocks until their
+/// partner takes them are each told once.
+#[test]
+fn case_11_completions_count_once_whatever_waits() -> Result<(), Mismatch> {
+    for low in 0..=5 {
+        let mut bench = Bench::new(&Sizes::SMALL, 1);
+        let [mut cqe, mut last, mut done] = [(); 3].map(|()| Late::by(low));
+        let (mut step, mut kinds, mut told) = (0, Vec::new(), [0; 3]);
+        for _ in 0..100 {
+            let regs = bench.pair.regs();
+            let i = Inputs {
+                msg_ready: regs.msg_valid && regs.msg < 2,
+                post_done_valid: step < 2,
+                post_done_open: step == 0,
+                post_done_qp: 3,
+                post_done_qpn: Qpn(0x103),
+                post_done_msg: step,
+                sent_valid: step == 2 || step == 3,
+                sent_qp: 3,
+                sent_msg: step & 1,
+                sent_slot: step & 1,
+                sent_psn: Psn(u32::from(step & 1)),
+                cover_valid: step == 4,
+                cover_qp: 3,
+                cover_cum: Psn(1),
+                cqe_ready: cqe.ready(regs.cqe_valid),
+                final_ready: last.ready(regs.final_valid),
+                done_ready: done.ready(regs.done_valid),
+                cfg_cq_base: 0x1000,
+                cfg_cq_log2: 3,
+                ..Inputs::default()
+            };
+            let out = bench.clock(&i)?;
+            let takes = [out.post_done_ready, out.sent_ready, out.cover_ready];
+            let offers = [i.post_done_valid, i.sent_valid, i.cover_valid];
+            step += u16::from((0..3).any(|n| offers[n] && takes[n]));
+            if i.cqe_ready {
+                kinds.push(CqeEntry::from_bytes(&bytes(&out)).expect("an entry").kind);
+            }
+            told[0] += u32::from(out.log_valid);
+            told[1] += u32::from(i.final_ready);
+            told[2] += u32::from(i.done_ready);
+        }
+        assert_eq!((step, kinds), (5, vec![Cqe::Send, Cqe::Send, Cqe::Wqe, Cqe::Wqe]), "{low}");
+        assert_eq!(told, [4, 2, 2], "logged, slots and QPs after {low} clocks");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rtl_model::image::Wide;
 use rtl_model::ingress_pool::{Inputs, Outputs, Regs};
 use rtl_model::types::{Drop, Kind, Parsed, Psn, Qpn, Word};
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Late, Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Words of the largest payload.
 const FRAME_WORDS: u32 = 128;
@@ -76,6 +76,41 @@ fn rx_2_full_to_the_byte() -> Result<(), Mismatch> {
         row.expect("drop_reason", format!("{:?}", out.drop_reason));
         row.expect("occ0", out.held(0));
         row.expect("occ1", out.held(1));
+    }
+    Ok(())
+}
+
+/// Case 11, BUF-4: releases from all four partners at once, at any clock of 0 to 5 in which a frame
+/// waits for `rx_track`, give their room back once, and the frame is taken once.
+#[test]
+fn case_11_releases_count_once_whatever_waits() -> Result<(), Mismatch> {
+    for (low, at) in (0..=5).flat_map(|low| (0..=low).map(move |at| (low, at))) {
+        let mut pair = pair(&Sizes::SMALL, 1);
+        let (mut track, mut taken) = (Late::by(low), 0);
+        for clock in 0..12 {
+            // A frame that is taken at once, then the one that waits from clock 3 on.
+            let i = Inputs {
+                in_valid: clock == 0 || clock == 2,
+                r#in: Parsed { kind: Kind::Data, charge: 100, ..Parsed::default() },
+                dat_ready: clock < 3 || track.ready(pair.regs().dat_valid),
+                rel_valid: clock == 3 + at,
+                rel_bytes: 40,
+                rel2_valid: clock == 3 + at,
+                rel2_bytes: 30,
+                relt_valid: clock == 3 + at,
+                relt_bytes: 20,
+                relc_valid: clock == 3 + at,
+                relc_bytes: 10,
+                cfg_ingress_pool: pools([200, 0, 0, 0, 0, 0, 0, 0]),
+                ..Inputs::default()
+            };
+            let out = pair.clock(&i)?;
+            taken += u32::from(out.dat_valid && i.dat_ready);
+            let held = 100 * (u32::from(clock > 0) + u32::from(clock > 2))
+                - 100 * u32::from(clock > 3 + at);
+            assert_eq!(out.held(0), held, "clock {clock}, released in {at} of {low}");
+        }
+        assert_eq!(taken, 2, "frames");
     }
     Ok(())
 }

@@ -40,6 +40,26 @@ impl Reached {
     }
 }
 
+/// A partner that takes each offer when it has waited for so many clocks (case 11).
+pub struct Late {
+    clocks: u32,
+    waited: u32,
+}
+
+impl Late {
+    /// One that lets everything wait for `clocks`.
+    pub fn by(clocks: u32) -> Self {
+        Self { clocks, waited: 0 }
+    }
+
+    /// Whether it is ready in a clock with or without an offer.
+    pub fn ready(&mut self, offer: bool) -> bool {
+        let ready = offer && self.waited == self.clocks;
+        self.waited = if offer && !ready { self.waited + 1 } else { 0 };
+        ready
+    }
+}
+
 /// A fixture: rows of cells under a heading, one clock a row.
 ///
 /// The heading is the last comment line that holds a `|`; it parts inputs from expected outputs.

@@ -734,6 +734,34 @@ fn pci_4_the_host_holds_a_transfer_up() -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// Case 11, PCI-4: room that the host gives back in a clock from which on all queues are busy for 0
+/// to 5 clocks counts once: each read goes, and no third one while the host has room for two.
+#[test]
+fn case_11_credits_count_once_whatever_waits() -> Result<(), Mismatch> {
+    for low in 0..=5_u32 {
+        let mut rng = Rng::new(1, "contents");
+        let mut bench = Bench::after_reset(&Sizes::SMALL, 1, RATE);
+        (bench.i.cfg_far_hdr_buf, bench.hold, bench.oracle) = (32, 20, None);
+        let (mut sent, mut told, mut most, mut reads, mut shut) = (0, 0, 0, 20, 0);
+        for _ in 0..600 {
+            if bench.tlp.is_none() && reads > 0 {
+                bench.tlp = Some((Tlp::new(READ, 0, 0, true, &mut rng), 0));
+                reads -= 1;
+            }
+            if bench.kept.front().is_some_and(|kept| kept.0 <= bench.clocks) {
+                shut = low;
+            }
+            let out = bench.clock(true, [shut == 0; 3])?;
+            shut = shut.saturating_sub(1);
+            told += bench.i.room_hdr;
+            sent += u16::from(out.sent_valid);
+            most = most.max(sent - told);
+        }
+        assert_eq!((sent, told, most), (20, 20, 2), "{low} clocks");
+    }
+    Ok(())
+}
+
 /// Reads need no data room: they pass a write that waits for it, and it goes once there is some.
 #[test]
 fn pci_4_reads_pass_a_write_without_room() -> Result<(), Mismatch> {

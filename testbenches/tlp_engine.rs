@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rtl_model::image::Wide;
 use rtl_model::tlp_engine::{CQE, Inputs, Outputs, READ, Regs, WRITE};
 use rtl_model::types::Word;
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Late, Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Addresses around the borders: 4 GiB, a page, a DW.
 const ADDRESSES: [u64; 8] = [
@@ -161,6 +161,40 @@ fn pci_4_reads_and_writes_alternate() -> Result<(), Mismatch> {
         row.expect("tx_kind", out.tx_kind);
         row.expect("tx_first", u8::from(out.tx_first));
         row.expect("tx_last", u8::from(out.tx_last));
+    }
+    Ok(())
+}
+
+/// Case 11, PCI-1, CPL-1: a read, the words of a write, and the write of a completion, each of which
+/// waits for 0 to 5 clocks until `pcie_link` takes it, go out once each.
+#[test]
+fn case_11_tlps_go_out_once_whatever_waits() -> Result<(), Mismatch> {
+    for low in 0..=5 {
+        let mut pair = after_reset(&Sizes::SMALL, 2);
+        let (mut link, mut left, mut sent) = (Late::by(low), [1, 2, 1], Vec::new());
+        for _ in 0..60 {
+            let i = Inputs {
+                rd_valid: left[0] > 0,
+                rd_len: 64,
+                wr_valid: left[1] > 0,
+                wr_first: left[1] == 2,
+                wr_last: left[1] == 1,
+                wr_len: 100,
+                cqe_valid: left[2] > 0,
+                tx_ready: link.ready(pair.regs().valid),
+                tx_free: 100,
+                ..Inputs::default()
+            };
+            let out = pair.clock(&i)?;
+            left[0] -= u8::from(i.rd_valid && out.rd_ready);
+            left[1] -= u8::from(i.wr_valid && out.wr_ready);
+            left[2] -= u8::from(i.cqe_valid && out.cqe_ready);
+            sent.extend(i.tx_ready.then_some((out.tx_kind, out.tx_first)));
+        }
+        sent.sort_unstable();
+        let mut want = [(READ, true), (WRITE, false), (WRITE, true), (CQE, true)];
+        want.sort_unstable();
+        assert_eq!((left, &sent[..]), ([0; 3], &want[..]), "{low} clocks");
     }
     Ok(())
 }

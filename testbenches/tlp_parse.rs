@@ -7,7 +7,7 @@ use rtl_model::image::Wide;
 use rtl_model::tlp_parse::{
     BAD_ADDRESS, BAD_LENGTH, BAD_ORDER, BAD_POISON, BAD_TYPE, Inputs, Outputs, Regs,
 };
-use testbenches::{Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
+use testbenches::{Late, Lockstep, Mismatch, Reached, Rng, Sizes, Start, Table};
 
 /// Length fields at which the beats, halves and lines of a completion change.
 const LENGTHS: [u32; 13] = [1, 2, 15, 16, 17, 31, 32, 33, 48, 64, 127, 128, 0];
@@ -261,6 +261,35 @@ fn pci_1_pci_5_lines_equal_host_memory() -> Result<(), Mismatch> {
         }
         bench.drain(&mut rng, pace)?;
         bench.check(want);
+    }
+    Ok(())
+}
+
+/// Case 11, PCI-1, QP-2: completions between pages, each page of which waits for 0 to 5 clocks until
+/// `doorbell` takes it, so that the completions behind the second one wait too, come out once each.
+#[test]
+fn case_11_completions_count_once_whatever_waits() -> Result<(), Mismatch> {
+    let mut rng = Rng::new(0x5eed, "tlp_parse case 11");
+    let line: Vec<u8> = (0..64).collect();
+    for low in 0..=5 {
+        let (mut bench, mut doorbell) = (Bench::new(3), Late::by(low));
+        let (mut tags, mut pages) = (Vec::new(), Vec::new());
+        for tag in 0..6 {
+            bench.queue.extend(beats(header(0x40, 16, 0xff, 64 * tag, 0), &line, &mut rng));
+            bench.queue.extend(beats(completion(tag as u8, 0, 64, 0, 16), &line, &mut rng));
+        }
+        for _ in 0..100 {
+            let ready = doorbell.ready(bench.pair.regs().page_valid);
+            bench.clock(ready, true)?;
+        }
+        for event in &bench.events {
+            match event {
+                Event::Completion { tag, .. } => tags.push(*tag),
+                Event::Page { addr, .. } => pages.push(addr / 64),
+                Event::Bad(_) => panic!("{event:?} after {low} clocks"),
+            }
+        }
+        assert_eq!((&tags[..], &pages[..]), (&[0, 1, 2, 3, 4, 5][..], &[0, 1, 2, 3, 4, 5][..]));
     }
     Ok(())
 }

@@ -87,7 +87,7 @@ struct RunArgs {
     /// The RTL alone, from the inputs that the model's environment gives; its ports are compared.
     #[arg(long)]
     rtl_only: bool,
-    /// Check the RTL's assertions as well; off unless asked for, since it takes about twice as long.
+    /// Check the RTL's assertions as well; off unless asked for, as it takes up to a third longer.
     #[arg(long, conflicts_with = "model_only")]
     assertions: bool,
     /// Folder with the RTL.

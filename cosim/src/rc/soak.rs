@@ -121,6 +121,9 @@ pub fn soak(
             Outcome::Finished => {}
             Outcome::Failed => report.failed += 1,
             Outcome::Mismatch(m) => report.wrong = Some(difference(&settings, mode, choice, m)),
+            Outcome::Assertion(error) => {
+                report.wrong = Some(format!("seed {seed}: failed to {}", error.trim_end()));
+            }
             other => report.wrong = Some(format!("seed {seed}: {other:?}")),
         }
         each(report.all_clocks());

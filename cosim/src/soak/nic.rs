@@ -153,8 +153,11 @@ fn one(
         Outcome::Mismatch(m) => (false, headline(&settings, m)),
         Outcome::Limit(waits) => (false, format!("does not end: {}", waits.join("; "))),
         Outcome::Broken(what) => (false, what.clone()),
+        Outcome::Assertion(nic, error) => {
+            (false, format!("NIC {} failed to {}", settings.nics[*nic].name, error.trim_end()))
+        }
         Outcome::Stuck(waits) => (false, format!("stuck: {}", waits.join("; "))),
-        other => (false, format!("{other:?}")),
+        other @ Outcome::Memory(..) => (false, format!("{other:?}")),
     };
     if let Some((clock, what)) = watch.broken.filter(|_| passed) {
         (passed, outcome) = (false, format!("clock {clock}: {what}"));

@@ -1,5 +1,6 @@
 //! Whole scenarios: NICs, their hosts and the wires, model and RTL.
 
+mod assertions;
 mod bad_input;
 mod books;
 mod buffer_cases;

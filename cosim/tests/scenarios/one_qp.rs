@@ -46,8 +46,8 @@ fn posted(build: &str, more: &str, messages: &[(u32, u64)]) -> World {
 /// Plays it in lockstep. Each target is held against its source.
 fn play(build: &str, more: &str, messages: &[(u32, u64)]) -> (Log, Beats) {
     let world = posted(build, more, messages);
-    let built = built(&world.settings);
-    follow(Checked::new(world, &built).expect("set up"), Log::default(), messages)
+    let rtl = built(&world.settings);
+    follow(Checked::new(world, &rtl).expect("set up"), Log::default(), messages)
 }
 
 /// Goes on until all messages are completed and nothing moves.
@@ -199,7 +199,7 @@ fn msn_8_message_numbers_go_past_their_ends() {
         }
         let [a, b] = &mut world.nodes[..] else { panic!("two NICs") };
         let (ctx, side) = (&mut a.nic.m.qp_table_ctx, &mut b.nic.m.rx_track_rctx);
-        let (mut at_a, mut at_b) = (ctx.peek(0).clone(), side.peek(0).clone());
+        let (mut at_a, mut at_b) = (*ctx.peek(0), *side.peek(0));
         assert_eq!((at_a.posted, at_a.done, at_b.msn), (1, 1, 1), "the first message is through");
         (at_a.posted, at_a.done, at_b.msn) = (65_534, 65_534, 0xff_fffe);
         ctx.poke(0, at_a);

@@ -10,7 +10,7 @@ use cosim::run::Run;
 use cosim::settings::Settings;
 use cosim::world::World;
 
-use crate::common::{agrees, lockstep, message, scenario, settings};
+use crate::common::{agrees, choice, lockstep, message, scenario, settings};
 
 pub fn back(one: &str) -> String {
     one.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"")
@@ -95,10 +95,9 @@ fn pci_4_a_host_that_drains_late_holds_the_nic_up() {
 
 /// A run in lockstep in which nothing moves any more, and not all is done.
 fn stuck(settings: &Settings) -> (Run, Recorder, Vec<String>) {
-    use cosim::check::RtlChoice;
     use cosim::run::{Mode, Outcome, run};
     let mut recorder = Recorder::new(&World::new(settings), None).expect("counts only");
-    let run = run(settings, Mode::Lockstep, &RtlChoice::default(), &mut recorder).expect("builds");
+    let run = run(settings, Mode::Lockstep, &choice(), &mut recorder).expect("builds");
     let waits = match &run.outcome {
         Outcome::Stuck(waits) => waits.clone(),
         other => panic!("{other:?}"),
