@@ -212,7 +212,7 @@ impl Entry {
             9 => f.truncate((any % 54) as usize),
             10 => f[26..30].copy_from_slice(&[10, 9, 8, 7]),
             // A number that nobody has, half of them with room for an ICRC, which is wrong.
-            11 if any % 2 == 0 => {}
+            11 if any.is_multiple_of(2) => {}
             11 => f = self.packet(0xca, &[0; 24]),
             12 => f = self.packet(0xd1, &[0; 4]),
             13 => {
