@@ -802,7 +802,9 @@ fn random_traffic_agrees() -> Result<(), Mismatch> {
     let reached = Reached::begin("retransmit");
     let (mut misses, mut fails, mut fatal) = (0, 0, 0);
     let (mut copied, mut copies_missed) = (0, 0);
-    for (seed, sizes) in [(1, Sizes::SMALL), (2, Sizes::DEFAULT), (3, Sizes::SMALL)] {
+    for (seed, sizes) in
+        [(1, Sizes::SMALL), (2, Sizes::DEFAULT), (3, Sizes::SMALL), (4, Sizes::SMALL)]
+    {
         for (n, case) in CASES.into_iter().enumerate() {
             let mut bench = Bench::new(case, sizes, seed * 10 + n as u64);
             for clock in 0..12_000 {
