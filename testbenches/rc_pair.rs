@@ -26,7 +26,7 @@ type Log = Vec<(u64, Event)>;
 /// A run in lockstep whose twins agree, with its events.
 fn lockstep(settings: &Settings, look: impl FnMut(&World)) -> (Run, Log) {
     let mut log = Log::new();
-    let choice = RtlChoice { assertions: true, ..RtlChoice::default() };
+    let choice = RtlChoice::default();
     let run = run_with(settings, Mode::Lockstep, &choice, &mut log, look)
         .unwrap_or_else(|e| panic!("builds: failed to {e}"));
     match &run.outcome {

@@ -58,7 +58,7 @@ struct Bench {
 impl Bench {
     fn new(name: &str) -> Self {
         let settings = settings(name);
-        let choice = RtlChoice::default();
+        let choice = RtlChoice { assertions: false, ..RtlChoice::default() };
         let all = build_nic(&choice, &settings.sizes, Compare::All).expect("builds");
         let nothing = build_nic(&choice, &settings.sizes, Compare::Nothing).expect("builds");
         let mut recorder = World::new(&settings);

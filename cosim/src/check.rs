@@ -53,7 +53,7 @@ impl Default for RtlChoice {
         let hdl = std::env::var_os("NICSTEP_HDL")
             .map_or_else(|| verilated::project_root().join("hdl"), PathBuf::from);
         let (top, parameters) = (TOP.into(), Vec::new());
-        Self { hdl, top, parameters, assertions: false, optimise: Optimise::Run }
+        Self { hdl, top, parameters, assertions: true, optimise: Optimise::Run }
     }
 }
 
@@ -457,7 +457,7 @@ impl Checked {
                 Err(e) => {
                     let at =
                         if let RtlError::Assertion { clock, .. } = &e { clock - from } else { 0 };
-                    (first + at, Stop::Assertion(n, e))
+                    (first + at, Stop::Assertion(n, e.at(first + at)))
                 }
             };
             if stop.as_ref().is_none_or(|(earliest, _)| clock < *earliest) {

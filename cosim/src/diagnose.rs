@@ -1,4 +1,4 @@
-//! After a mismatch: runs the window around it again, prints what led there, writes the waves.
+//! After a mismatch or a failed assertion: runs the window around it again, prints what led there, writes the waves.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use fst_writer::FstWriteError;
 use rtl_model::image::Image;
 use thiserror::Error;
-use verilated::Built;
+use verilated::{Built, Instance, Layout, RtlError};
 
 use crate::check::{CheckError, NicMismatch, NicRtl};
 use crate::event::Nowhere;
@@ -15,7 +15,7 @@ use crate::run::world_at;
 use crate::settings::Settings;
 use crate::waves::Waves;
 
-/// Clocks before the mismatch that the waves show.
+/// Clocks before it that the waves show.
 pub const BEFORE: u64 = 64;
 /// Clocks after it, in which the twins go their own ways.
 pub const AFTER: u64 = 8;
@@ -31,43 +31,72 @@ pub enum DiagnoseError {
     Waves(#[from] FstWriteError),
 }
 
-/// Prints the ports of the block in the clocks before the mismatch, and writes the waves.
+/// Where to look.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// The NIC.
+    pub nic: usize,
+    /// The clock.
+    pub clock: u64,
+    /// The block's instance, where it is known.
+    pub block: Option<String>,
+    /// Whether the twins differ there.
+    pub differs: bool,
+}
+
+impl Spot {
+    /// That of a mismatch.
+    pub fn of(m: &NicMismatch) -> Self {
+        Self { nic: m.nic, clock: m.clock, block: Some(m.block.clone()), differs: true }
+    }
+
+    /// That of a failed assertion.
+    pub fn failed(nic: usize, error: &RtlError, layout: &Layout) -> Self {
+        let clock = if let RtlError::Assertion { clock, .. } = error { *clock } else { 0 };
+        Self { nic, clock, block: error.instance(layout).map(Into::into), differs: false }
+    }
+}
+
+/// Prints the ports of the block in the clocks before the spot, and writes the waves.
 ///
 /// The model runs from the start to the window without its RTL; fresh RTL is loaded with the
-/// model's state there, and both take the window's clocks.
+/// model's state there, and both take the window's clocks. Assertions are silent.
 ///
 /// # Errors
 /// When the RTL does not load or the file cannot be written.
 pub fn diagnose(
     settings: &Settings,
     built: &Built,
-    mismatch: &NicMismatch,
+    spot: &Spot,
     waves: Option<&Path>,
 ) -> Result<String, DiagnoseError> {
-    let from = mismatch.clock.saturating_sub(BEFORE);
+    let from = spot.clock.saturating_sub(BEFORE);
     let mut world = world_at(settings, from);
-    let mut rtl = NicRtl::loaded(built, &world.nodes[mismatch.nic].nic)?;
+    let mut rtl = NicRtl::loaded(built, &world.nodes[spot.nic].nic)?;
+    rtl.rtl.silence();
     let layout = built.layout();
-    let name = &settings.nics[mismatch.nic].name;
+    let name = &settings.nics[spot.nic].name;
     let mut file = waves.map(|path| Waves::new(path, name, layout)).transpose()?;
-    let instance = layout.instances.iter().find(|i| i.path.ends_with(&mismatch.block));
+    let block = spot.block.as_deref().unwrap_or_default();
+    let named = |i: &&Instance| spot.block.is_some() && i.path.ends_with(block);
+    let instance = layout.instances.iter().find(named);
     let mut history = instance.map(|i| History::new(&i.inputs, &i.outputs));
     let mut seen = false;
-    for clock in from..=mismatch.clock + AFTER {
+    for clock in from..=spot.clock + AFTER {
         world.settle(&mut Nowhere);
-        let node = &world.nodes[mismatch.nic];
+        let node = &world.nodes[spot.nic];
         rtl.look(node).map_err(CheckError::from)?;
         if let (Some(history), Some(i)) = (&mut history, instance)
-            && clock <= mismatch.clock
+            && clock <= spot.clock
         {
-            let mut inputs = node.nic.inputs_of(&mismatch.block);
+            let mut inputs = node.nic.inputs_of(block);
             if inputs.is_empty() {
                 inputs = node.inputs.to_words(); // the NIC's own
             }
             history.push(clock, &inputs, &rtl.expected[i.offset..i.regs_offset()]);
         }
         let shown = rtl.rtl.read();
-        seen |= clock == mismatch.clock && shown != rtl.expected;
+        seen |= clock == spot.clock && shown != rtl.expected;
         if let Some(file) = &mut file {
             file.clock(clock, &rtl.expected, &shown)?;
         }
@@ -77,10 +106,10 @@ pub fn diagnose(
     file.map_or(Ok(()), Waves::finish)?;
     let mut text = String::new();
     if let Some(history) = history {
-        let _ = writeln!(text, "Ports of {} in the last {CLOCKS_SHOWN} clocks:", mismatch.block);
+        let _ = writeln!(text, "Ports of {block} in the last {CLOCKS_SHOWN} clocks:");
         let _ = writeln!(text, "{history}");
     }
-    if !seen {
+    if spot.differs && !seen {
         text.push_str("The window, begun from the model's state, does not show the difference: ");
         text.push_str("it hangs on state from before the window.\n");
     }

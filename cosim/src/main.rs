@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use cosim::check::{CheckError, RtlChoice, build_nic};
-use cosim::diagnose::{diagnose, headline};
+use cosim::diagnose::{Spot, diagnose, headline};
 use cosim::mutants::{self, Mutant, MutantError};
 use cosim::record::Recorder;
 use cosim::records::table::Format;
@@ -14,7 +14,7 @@ use cosim::run::{Mode, Outcome, Run, RunResult, run};
 use cosim::scenario::Source;
 use cosim::settings::{Settings, settle};
 use cosim::summary::summary;
-use verilated::{BuildError, Compare};
+use verilated::{BuildError, Compare, Layout};
 
 /// Exit codes: what a script can rely on.
 mod code {
@@ -87,9 +87,9 @@ struct RunArgs {
     /// The RTL alone, from the inputs that the model's environment gives; its ports are compared.
     #[arg(long)]
     rtl_only: bool,
-    /// Check the RTL's assertions as well; off unless asked for, as it takes up to a third longer.
+    /// Leave the RTL's assertions out; with them a run takes up to a third longer.
     #[arg(long, conflicts_with = "model_only")]
-    assertions: bool,
+    no_assertions: bool,
     /// Folder with the RTL.
     #[arg(long, value_name = "DIR")]
     hdl: Option<PathBuf>,
@@ -155,7 +155,7 @@ impl RunArgs {
             hdl: self.hdl.clone().unwrap_or(default.hdl),
             top: self.top.clone().unwrap_or(default.top),
             parameters: self.parameters.clone(),
-            assertions: self.assertions,
+            assertions: !self.no_assertions,
             optimise: default.optimise,
         }
     }
@@ -172,8 +172,8 @@ impl RunArgs {
         if self.rtl_only {
             text += " --rtl-only";
         }
-        if self.assertions {
-            text += " --assertions";
+        if self.no_assertions {
+            text += " --no-assertions";
         }
         for (name, value) in &self.parameters {
             let _ = write!(text, " -G {name}={value}");
@@ -241,7 +241,13 @@ fn judge_rc(
     settings: &cosim::rc::scenario::Settings,
     outcome: &cosim::rc::run::Outcome,
 ) -> Result<(), Failure> {
-    use cosim::rc::{diagnose::diagnose, run::Outcome, summary::headline};
+    use cosim::rc::diagnose::{Spot, diagnose};
+    use cosim::rc::{run::Outcome, summary::headline};
+    let waves = args.out.as_ref().map(|o| o.join("waves.fst"));
+    let window = |spot| {
+        let looked = diagnose(settings, args.mode(), &args.choice(), &spot, waves.as_deref());
+        looked.unwrap_or_else(|e| format!("failed to look at the window: {e}\n"))
+    };
     let again = format!("To see it again: {}", args.again(settings.seed));
     match outcome {
         Outcome::Finished | Outcome::Failed => Ok(()),
@@ -251,12 +257,14 @@ fn judge_rc(
         }
         Outcome::Broken(what) => Err((code::MISMATCH, what.join("\n"))),
         Outcome::Mismatch(m) => {
-            let waves = args.out.as_ref().map(|o| o.join("waves.fst"));
-            let looked = diagnose(settings, args.mode(), &args.choice(), m, waves.as_deref());
-            let ports = looked.unwrap_or_else(|e| format!("failed to look at the window: {e}\n"));
-            Err((code::MISMATCH, headline(settings, m) + &ports + &again))
+            Err((code::MISMATCH, headline(settings, m) + &window(Spot::Differs(m)) + &again))
         }
-        Outcome::Assertion(text) => Err((code::MISMATCH, format!("failed to {text}\n{again}"))),
+        Outcome::Assertion(unit, error) => {
+            let ports = window(Spot::Failed(unit, error));
+            let error = error.to_string();
+            let text = format!("{unit} failed to {}\n{ports}", error.trim_end());
+            Err((code::MISMATCH, text + &again))
+        }
     }
 }
 
@@ -278,7 +286,7 @@ fn run_command(args: &RunArgs) -> Result<(), Failure> {
     let result = RunResult::new(&scenario, mode, &run, &recorder);
     recorder.finish(&run.world, &result).map_err(|e| (code::INPUT, e.to_string()))?;
     print!("{}", summary(&result, &run));
-    judge(args, &settings, &run, out)
+    judge(args, &settings, &run)
 }
 
 /// Every fault, then for every bench an edit of comments, which it must pass.
@@ -325,13 +333,20 @@ fn mutate(args: &MutateArgs) -> Result<(), Failure> {
     if wrong == 0 { Ok(()) } else { Err((code::MISMATCH, "not every fault was found".into())) }
 }
 
-/// Turns the outcome into an exit code and a text.
-fn judge(
+/// The ports around a spot, and its waves where there is a folder for them.
+fn window(
     args: &RunArgs,
     settings: &Settings,
-    run: &Run,
-    out: Option<&Path>,
-) -> Result<(), Failure> {
+    spot: impl FnOnce(&Layout) -> Spot,
+) -> Result<String, Failure> {
+    let waves = args.out.as_ref().map(|o| o.join("waves.fst"));
+    let built = build_nic(&args.choice(), &settings.sizes, Compare::All).map_err(tools)?;
+    let looked = diagnose(settings, &built, &spot(built.layout()), waves.as_deref());
+    Ok(looked.unwrap_or_else(|e| format!("failed to look at the window: {e}\n")))
+}
+
+/// Turns the outcome into an exit code and a text.
+fn judge(args: &RunArgs, settings: &Settings, run: &Run) -> Result<(), Failure> {
     let again = args.again(settings.seed);
     match &run.outcome {
         Outcome::Finished if run.world.driver.corrupted.is_empty() => Ok(()),
@@ -351,21 +366,16 @@ fn judge(
             Err((code::MISMATCH, format!("broken promise, {what}\nTo see it again: {again}")))
         }
         Outcome::Mismatch(m) => {
-            let mut text = headline(settings, m);
-            let waves = out.map(|o| o.join("waves.fst"));
-            let built = build_nic(&args.choice(), &settings.sizes, Compare::All).map_err(tools)?;
-            match diagnose(settings, &built, m, waves.as_deref()) {
-                Ok(more) => text += &more,
-                Err(e) => {
-                    let _ = writeln!(text, "failed to look at the window: {e}");
-                }
-            }
+            let text = headline(settings, m) + &window(args, settings, |_| Spot::of(m))?;
             Err((code::MISMATCH, format!("{text}To see it again: {again}")))
         }
         Outcome::Assertion(nic, error) => {
             let name = &settings.nics[*nic].name;
-            let text = format!("NIC {name} failed to {error}\nTo see it again: {again}");
-            Err((code::MISMATCH, text))
+            let failed = |layout: &Layout| Spot::failed(*nic, error, layout);
+            let ports = window(args, settings, failed)?;
+            let error = error.to_string();
+            let text = format!("NIC {name} failed to {}\n{ports}", error.trim_end());
+            Err((code::MISMATCH, format!("{text}To see it again: {again}")))
         }
         Outcome::Memory(nic, memory, word, model, rtl) => {
             let name = &settings.nics[*nic].name;

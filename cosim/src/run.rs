@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rtl_model::image::{Bits, Image, Writer, image_words};
 use rtl_model::types::Refuse;
 use serde::Serialize;
-use verilated::{Built, Compare, Layout, Rtl};
+use verilated::{Built, Compare, Layout, Rtl, RtlError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::check::{CheckError, Checked, NicMismatch, NicRtl, RtlChoice, Stop, build_nic};
@@ -45,8 +45,8 @@ pub enum Outcome {
     Broken(String),
     /// The twins differ.
     Mismatch(Box<NicMismatch>),
-    /// An assertion of the RTL failed: NIC and text.
-    Assertion(usize, String),
+    /// An assertion of the RTL failed, at this NIC.
+    Assertion(usize, RtlError),
     /// A memory differed at the end: NIC, memory, word, both values.
     Memory(usize, String, usize, String, String),
 }
@@ -356,7 +356,7 @@ fn run_lockstep(checked: Checked, built: &Built, sink: &mut impl Sink) -> Run {
     let Checked { world, rtl } = cell.into_inner();
     let outcome = match stopped {
         Err(Some(Stop::Differs(mismatch))) => Outcome::Mismatch(mismatch),
-        Err(Some(Stop::Assertion(nic, error))) => Outcome::Assertion(nic, error.to_string()),
+        Err(Some(Stop::Assertion(nic, error))) => Outcome::Assertion(nic, error),
         Err(None) => ended(State::Going, &world),
         Ok(state) => differing_memory(&rtl, &world).unwrap_or_else(|| ended(state, &world)),
     };
@@ -394,7 +394,7 @@ fn run_rtl(mut world: World, built: &Built, sink: &mut impl Sink) -> Result<Run,
                 Ok(Some(d)) => {
                     outcome = Some(Outcome::Mismatch(Box::new(top(&world, n, layout, &d))));
                 }
-                Err(e) => outcome = Some(Outcome::Assertion(n, e.to_string())),
+                Err(e) => outcome = Some(Outcome::Assertion(n, e.at(world.clock))),
             }
         }
         if world.broken.is_some() {

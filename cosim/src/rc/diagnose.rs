@@ -1,4 +1,4 @@
-//! After a mismatch: runs the window around it again, prints what led there, writes the waves.
+//! After a mismatch or a failed assertion: runs the window around it again, prints what led there, writes the waves.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use rtl_model::image::Image;
 use rtl_model::rc_requester::Requester;
 use rtl_model::rc_responder::Responder;
 use rtl_model::unit::Unit;
-use verilated::{Built, Compare};
+use verilated::{Built, Compare, Layout, RtlError};
 
 use super::run::start;
 use super::scenario::Settings;
@@ -19,10 +19,49 @@ use crate::report::{CLOCKS_SHOWN, History};
 use crate::run::Mode;
 use crate::waves::Waves;
 
-/// Prints the ports of the block in the clocks before the mismatch, and writes the waves.
+/// Where to look.
+#[derive(Clone, Copy, Debug)]
+pub enum Spot<'a> {
+    /// Where the twins differ.
+    Differs(&'a UnitMismatch),
+    /// Where an assertion of this unit failed.
+    Failed(&'static str, &'a RtlError),
+}
+
+impl Spot<'_> {
+    fn unit(&self) -> &'static str {
+        match self {
+            Self::Differs(m) => m.unit,
+            Self::Failed(unit, _) => unit,
+        }
+    }
+
+    fn clock(&self) -> u64 {
+        match self {
+            Self::Differs(m) => m.clock,
+            Self::Failed(_, RtlError::Assertion { clock, .. }) => *clock,
+            Self::Failed(..) => 0,
+        }
+    }
+
+    /// The block's instance; nothing where it is not known.
+    fn block(&self, layout: &Layout) -> String {
+        match self {
+            Self::Differs(m) => m.block.clone(),
+            Self::Failed(_, error) => error.instance(layout).unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Whether the ports or registers differ at its clock.
+    fn differs(&self) -> bool {
+        matches!(self, Self::Differs(m) if m.kind != MEMORY)
+    }
+}
+
+/// Prints the ports of the block in the clocks before the spot, and writes the waves.
 ///
 /// The model runs from the start to the window without its RTL; fresh RTL is loaded with the
-/// model's state there, and both take the window's clocks. RTL of which the ports alone are
+/// model's state there, and both take the window's clocks. Assertions are silent. RTL of which the ports alone are
 /// compared has no state that could be loaded: it runs from the start.
 ///
 /// # Errors
@@ -31,21 +70,21 @@ pub fn diagnose(
     settings: &Settings,
     mode: Mode,
     choice: &RtlChoice,
-    mismatch: &UnitMismatch,
+    spot: &Spot,
     waves: Option<&Path>,
 ) -> Result<String, DiagnoseError> {
     let inside = mode != Mode::RtlOnly;
     let compare = if inside { Compare::All } else { Compare::Top };
-    if mismatch.unit == Requester::TOP {
+    if spot.unit() == Requester::TOP {
         let built = build_unit::<Requester>(choice, &settings.sizes, compare)?;
         let end = |w: &World| Twin::new(&built, &w.requester, start(settings, 0));
         let twin = if inside { None } else { Some(end(&World::new(settings))?) };
-        window(settings, &built, twin, mismatch, waves, |w| (&w.requester, &w.requester_inputs))
+        window(settings, &built, twin, spot, waves, |w| (&w.requester, &w.requester_inputs))
     } else {
         let built = build_unit::<Responder>(choice, &responder_sizes(settings), compare)?;
         let end = |w: &World| Twin::new(&built, &w.responder, start(settings, 1));
         let twin = if inside { None } else { Some(end(&World::new(settings))?) };
-        window(settings, &built, twin, mismatch, waves, |w| (&w.responder, &w.responder_inputs))
+        window(settings, &built, twin, spot, waves, |w| (&w.responder, &w.responder_inputs))
     }
 }
 
@@ -54,26 +93,27 @@ fn window<U: Unit>(
     settings: &Settings,
     built: &Built,
     fresh: Option<Twin>,
-    mismatch: &UnitMismatch,
+    spot: &Spot,
     waves: Option<&Path>,
     end: impl Fn(&World) -> (&U, &U::Inputs),
 ) -> Result<String, DiagnoseError> {
-    let from = mismatch.clock.saturating_sub(BEFORE);
+    let from = spot.clock().saturating_sub(BEFORE);
     let begin = if fresh.is_some() { 0 } else { from };
     let mut world = world_at(settings, begin);
     let mut twin = fresh.map_or_else(|| Twin::loaded(built, end(&world).0), Ok)?;
+    twin.silence();
     let layout = built.layout();
     let mut file = waves.map(|path| Waves::new(path, U::TOP, layout)).transpose()?;
-    let mut shown = Shown::of(&world, layout, &mismatch.block);
+    let mut shown = Shown::of(&world, layout, &spot.block(layout));
     let mut seen = false;
-    for clock in begin..=mismatch.clock + AFTER {
+    for clock in begin..=spot.clock() + AFTER {
         world.settle(&mut ());
         let (unit, inputs) = end(&world);
         let (model, rtl) = twin.look(unit, inputs).map_err(CheckError::from)?;
-        if clock <= mismatch.clock {
+        if clock <= spot.clock() {
             shown.push(clock, &world, &inputs.to_words(), model);
         }
-        seen |= clock == mismatch.clock && rtl != model;
+        seen |= clock == spot.clock() && rtl != model;
         if let Some(file) = file.as_mut().filter(|_| clock >= from) {
             file.clock(clock, model, &rtl)?;
         }
@@ -84,7 +124,7 @@ fn window<U: Unit>(
     let name = shown.name.as_deref().unwrap_or(U::TOP);
     let mut text = format!("Ports of {name} in the last {CLOCKS_SHOWN} clocks:\n");
     let _ = writeln!(text, "{}", shown.history);
-    if !seen && mismatch.kind != MEMORY {
+    if spot.differs() && !seen {
         text.push_str("The window, begun from the model's state, does not show the difference: ");
         text.push_str("it hangs on state from before the window.\n");
     }
@@ -109,7 +149,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(world: &World, layout: &verilated::Layout, block: &str) -> Self {
+    fn of(world: &World, layout: &Layout, block: &str) -> Self {
         let is_block = inputs_of(world, block).is_some();
         let found = layout.instances.iter().find(|i| i.path.ends_with(block));
         let instance = found.filter(|_| is_block).unwrap_or(&layout.instances[0]);

@@ -9,7 +9,7 @@ use rtl_model::rc_requester::Requester;
 use rtl_model::rc_responder::Responder;
 use rtl_model::unit::Unit;
 use serde::Serialize;
-use verilated::{Compare, Start};
+use verilated::{Compare, RtlError, Start};
 
 use super::event::Sink;
 use super::record::{Completion, Recorder};
@@ -32,8 +32,8 @@ pub enum Outcome {
     Broken(Vec<String>),
     /// The twins differ.
     Mismatch(Box<UnitMismatch>),
-    /// An assertion of the RTL failed.
-    Assertion(String),
+    /// An assertion of the RTL of this unit failed.
+    Assertion(&'static str, RtlError),
 }
 
 impl Outcome {
@@ -45,7 +45,7 @@ impl Outcome {
             Self::Limit(_) => "limit",
             Self::Broken(_) => "broken",
             Self::Mismatch(_) => "mismatch",
-            Self::Assertion(_) => "assertion",
+            Self::Assertion(..) => "assertion",
         }
     }
 }
@@ -171,11 +171,13 @@ impl Twins {
 
     /// One clock of both, before the model's edge.
     fn step(&mut self, world: &World) -> Result<(), Outcome> {
-        let failed = |e: verilated::RtlError| Outcome::Assertion(e.to_string());
         let clock = world.clock;
+        let failed = |unit| move |e: RtlError| Outcome::Assertion(unit, e.at(clock));
         let (a, b) = (&mut self.requester, &mut self.responder);
-        let found = a.step(clock, &world.requester, &world.requester_inputs).map_err(failed)?;
-        let other = b.step(clock, &world.responder, &world.responder_inputs).map_err(failed)?;
+        let found = a.step(clock, &world.requester, &world.requester_inputs);
+        let found = found.map_err(failed(Requester::TOP))?;
+        let other = b.step(clock, &world.responder, &world.responder_inputs);
+        let other = other.map_err(failed(Responder::TOP))?;
         found.or(other).map_or(Ok(()), |m| Err(Outcome::Mismatch(Box::new(m))))
     }
 

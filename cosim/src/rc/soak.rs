@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use rtl_model::rng::Rng;
 use rtl_model::sizes::Sizes;
 
-use super::diagnose::diagnose;
+use super::diagnose::{Spot, diagnose};
 use super::record::Counts;
 use super::run::{Outcome, run};
 use super::scenario::{Kind, Settings, WorkSettings};
@@ -121,8 +121,9 @@ pub fn soak(
             Outcome::Finished => {}
             Outcome::Failed => report.failed += 1,
             Outcome::Mismatch(m) => report.wrong = Some(difference(&settings, mode, choice, m)),
-            Outcome::Assertion(error) => {
-                report.wrong = Some(format!("seed {seed}: failed to {}", error.trim_end()));
+            Outcome::Assertion(unit, error) => {
+                let error = error.to_string();
+                report.wrong = Some(format!("seed {seed}: {unit} failed to {}", error.trim_end()));
             }
             other => report.wrong = Some(format!("seed {seed}: {other:?}")),
         }
@@ -134,7 +135,7 @@ pub fn soak(
 
 /// A difference and the ports that led there.
 fn difference(settings: &Settings, mode: Mode, choice: &RtlChoice, m: &UnitMismatch) -> String {
-    let ports = diagnose(settings, mode, choice, m, None);
+    let ports = diagnose(settings, mode, choice, &Spot::Differs(m), None);
     let ports = ports.unwrap_or_else(|e| format!("failed to look at the window: {e}"));
     headline(settings, m) + &ports
 }

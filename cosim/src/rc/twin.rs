@@ -170,6 +170,11 @@ impl Twin {
         }
     }
 
+    /// No assertion is checked from here on.
+    pub fn silence(&mut self) {
+        self.rtl.silence();
+    }
+
     /// Compares, and if all are equal gives the rising edge.
     ///
     /// # Errors

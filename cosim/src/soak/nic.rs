@@ -153,9 +153,10 @@ fn one(
         Outcome::Mismatch(m) => (false, headline(&settings, m)),
         Outcome::Limit(waits) => (false, format!("does not end: {}", waits.join("; "))),
         Outcome::Broken(what) => (false, what.clone()),
-        Outcome::Assertion(nic, error) => {
-            (false, format!("NIC {} failed to {}", settings.nics[*nic].name, error.trim_end()))
-        }
+        Outcome::Assertion(nic, error) => (
+            false,
+            format!("NIC {} failed to {}", settings.nics[*nic].name, error.to_string().trim_end()),
+        ),
         Outcome::Stuck(waits) => (false, format!("stuck: {}", waits.join("; "))),
         other @ Outcome::Memory(..) => (false, format!("{other:?}")),
     };

@@ -28,7 +28,7 @@ fn nicstep(hdl: &Path, args: &[&str]) -> (Option<i32>, String, String) {
 }
 
 /// The fault breaks a balance in the clock before the twins differ: a run says which, where and
-/// when, and so does a soak, whose assertions are on by themselves.
+/// when, and shows the ports of the block and the waves that led there; a soak says it too.
 #[test]
 fn a_failed_assertion_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -39,7 +39,9 @@ fn a_failed_assertion_is_told() {
     let text = scenario("limit = \"50us\"\nbuild = \"small\"", &message("9KB", ""));
     fs::write(&path, text).expect("a file");
 
-    let (code, out, err) = nicstep(&hdl, &["run", &path.to_string_lossy(), "--assertions"]);
+    let out_folder = folder.path().join("out");
+    let run = ["run", &path.to_string_lossy(), "--out", &out_folder.to_string_lossy()];
+    let (code, out, err) = nicstep(&hdl, &run);
     assert_eq!(code, Some(1), "{err}");
     assert!(out.contains("outcome        assertion\n"), "{out}");
     let head = "nicstep: NIC a failed to hold the assertions of the RTL at clock ";
@@ -47,7 +49,11 @@ fn a_failed_assertion_is_told() {
     let clock: u64 = clock.expect(&err).0.parse().expect(&err);
     assert!((100..2_000).contains(&clock), "{err}");
     assert!(err.contains("u_pcie_link.FarHdrBalance_A"), "{err}");
-    assert!(err.ends_with(" --assertions\n"), "{err}");
+    assert!(err.contains("Ports of u_pcie_link in the last 10 clocks:\n"), "{err}");
+    let rows = err.lines().skip_while(|l| !l.starts_with("Ports of")).skip(2).take(10);
+    let clocks = rows.map(|l| l.split_whitespace().next().unwrap_or("").to_owned());
+    assert!(clocks.eq((clock - 9..=clock).map(|n| n.to_string())), "{err}");
+    assert!(fs::read(out_folder.join("waves.fst")).expect("waves").len() > 1_000);
 
     let soak = ["soak", "nic", "--seeds", "1", "--each", "1000"];
     let (code, out, err) = nicstep(&hdl, &soak);

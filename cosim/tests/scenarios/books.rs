@@ -1,6 +1,6 @@
 //! The books of the NICs: each promise that they hold in every clock of every run is seen to break.
 
-use cosim::check::Checked;
+use cosim::check::{Checked, RtlChoice};
 use cosim::event::Nowhere;
 use cosim::run::{Mode, Outcome, run};
 use cosim::world::World;
@@ -8,7 +8,7 @@ use rtl_model::ack_take;
 use rtl_model::nic::Nic;
 use rtl_model::retransmit::State;
 
-use crate::common::{built, choice, message, scenario, settings};
+use crate::common::{built, message, scenario, settings};
 
 /// Losses on the way, so that packets wait to go again.
 const LOSSES: &str = "[[switch]]\naction = \"drop\"\nkind = \"data\"\nprobability = 0.05\n";
@@ -333,7 +333,7 @@ fn lockstep_stops_at_a_broken_promise() {
 fn a_burst_of_small_packets_is_retired() {
     let burst = message("1B", "count = 200\noutstanding = 200");
     let settings = settings(&scenario("limit = \"400us\"", &burst));
-    let run = run(&settings, Mode::ModelOnly, &choice(), &mut Nowhere);
+    let run = run(&settings, Mode::ModelOnly, &RtlChoice::default(), &mut Nowhere);
     let run = run.unwrap_or_else(|e| panic!("{e}"));
     assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
 }

@@ -63,14 +63,10 @@ pub fn fixture(name: &str) -> Settings {
     settle(&source, &file).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What runs in lockstep here: the project's RTL, its assertions checked.
-pub fn choice() -> RtlChoice {
-    RtlChoice { assertions: true, ..RtlChoice::default() }
-}
-
 /// The RTL of a build, every block compared.
 pub fn built(settings: &Settings) -> Built {
-    build_nic(&choice(), &settings.sizes, Compare::All).unwrap_or_else(|e| panic!("failed to {e}"))
+    build_nic(&RtlChoice::default(), &settings.sizes, Compare::All)
+        .unwrap_or_else(|e| panic!("failed to {e}"))
 }
 
 /// The run of a text, which comes to its end.
@@ -85,8 +81,8 @@ pub fn run_into(settings: &Settings, mode: Mode, folder: Option<&Path>) -> (Run,
     let world = World::new(settings);
     let mut recorder = Recorder::new(&world, folder).unwrap_or_else(|e| panic!("{e}"));
     drop(world);
-    let run =
-        run(settings, mode, &choice(), &mut recorder).unwrap_or_else(|e| panic!("failed to {e}"));
+    let run = run(settings, mode, &RtlChoice::default(), &mut recorder)
+        .unwrap_or_else(|e| panic!("failed to {e}"));
     (run, recorder)
 }
 

@@ -8,13 +8,14 @@ use std::fmt;
 use std::fs;
 use std::ops::{Add, Div, Mul, Sub};
 
+use cosim::check::RtlChoice;
 use cosim::event::Event;
 use cosim::record::{Recorder, Timed};
 use cosim::run::{Mode, Outcome, RunResult, run};
 use cosim::world::World;
 use rtl_model::host_interface::level;
 
-use crate::common::{Both, Log, choice, message, model, project, scenario, settings};
+use crate::common::{Both, Log, message, model, project, scenario, settings};
 
 mod loss;
 mod uet;
@@ -112,7 +113,7 @@ fn whole(text: &str) -> Seen {
         Recorder::new(&World::new(&settings), Some(folder.path())).expect("makes files");
     let mut log = Log::default();
     let mut sink = Both(&mut recorder, &mut log);
-    let run = run(&settings, Mode::Lockstep, &choice(), &mut sink).expect("builds");
+    let run = run(&settings, Mode::Lockstep, &RtlChoice::default(), &mut sink).expect("builds");
     assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
     let result = RunResult::new("figures", Mode::Lockstep, &run, &recorder);
     let moments = recorder.moments.clone();

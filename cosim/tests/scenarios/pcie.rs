@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use cosim::check::RtlChoice;
 use cosim::host::Room;
 use cosim::record::Recorder;
 use cosim::run::Run;
 use cosim::settings::Settings;
 use cosim::world::World;
 
-use crate::common::{agrees, choice, lockstep, message, scenario, settings};
+use crate::common::{agrees, lockstep, message, scenario, settings};
 
 pub fn back(one: &str) -> String {
     one.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"")
@@ -97,7 +98,7 @@ fn pci_4_a_host_that_drains_late_holds_the_nic_up() {
 fn stuck(settings: &Settings) -> (Run, Recorder, Vec<String>) {
     use cosim::run::{Mode, Outcome, run};
     let mut recorder = Recorder::new(&World::new(settings), None).expect("counts only");
-    let run = run(settings, Mode::Lockstep, &choice(), &mut recorder).expect("builds");
+    let run = run(settings, Mode::Lockstep, &RtlChoice::default(), &mut recorder).expect("builds");
     let waits = match &run.outcome {
         Outcome::Stuck(waits) => waits.clone(),
         other => panic!("{other:?}"),

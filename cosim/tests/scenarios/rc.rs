@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use cosim::check::RtlChoice;
 use cosim::rc::run::{Outcome, Run, run, run_with};
 use cosim::rc::scenario::{is_rc, parse, read};
 use cosim::rc::soak::{Report, soak};
 use cosim::run::Mode;
 
-use crate::common::{choice, project};
+use crate::common::project;
 
 const CASE: &str = "fixtures/scenarios/rc_eleven_steps.toml";
 
@@ -35,7 +36,7 @@ fn run_model(text: &str) -> (Run, usize) {
     let look = |world: &cosim::rc::world::World| {
         most = most.max(world.hosts.local.pages() + world.hosts.remote.pages());
     };
-    let run = run_with(&settings, Mode::ModelOnly, &choice(), &mut (), look);
+    let run = run_with(&settings, Mode::ModelOnly, &RtlChoice::default(), &mut (), look);
     (run.unwrap_or_else(|e| panic!("failed to {e}")), most)
 }
 
@@ -58,7 +59,7 @@ const STUCK: (&str, &str) = ("regs_d.ssn = regs_q.ssn + 24'd1;", "regs_d.ssn = r
 fn modes_agree() {
     let settings = read(&project(CASE)).unwrap_or_else(|e| panic!("{e}"));
     let digests = [Mode::ModelOnly, Mode::Lockstep, Mode::RtlOnly].map(|mode| {
-        let run = run(&settings, mode, &choice(), &mut ());
+        let run = run(&settings, mode, &RtlChoice::default(), &mut ());
         let run = run.unwrap_or_else(|e| panic!("failed to {e}"));
         assert!(matches!(run.outcome, Outcome::Finished), "{:?}", run.outcome);
         run.digest
@@ -336,7 +337,7 @@ fn failed_and_flushed_are_told_apart() {
 
 /// A soak in the model alone.
 fn soak_model(first: u64, seeds: u64, clocks: u64) -> Report {
-    let report = soak(first, seeds, clocks, Mode::ModelOnly, &choice(), |_| ());
+    let report = soak(first, seeds, clocks, Mode::ModelOnly, &RtlChoice::default(), |_| ());
     report.unwrap_or_else(|e| panic!("failed to {e}"))
 }
 
@@ -374,7 +375,7 @@ fn short_soaks_are_told() {
 /// A short soak in lockstep; `nicstep soak rc` is the long one.
 #[test]
 fn a_short_soak_agrees() {
-    let report = soak(7, 3, 400_000, Mode::Lockstep, &choice(), |_| ());
+    let report = soak(7, 3, 400_000, Mode::Lockstep, &RtlChoice::default(), |_| ());
     let report = report.unwrap_or_else(|e| panic!("failed to {e}"));
     assert_eq!(report.wrong, None);
     let (clocks, most) = (report.clocks[0], report.most);

@@ -1,5 +1,6 @@
 //! The soak, short: random legal scenarios in lockstep, and the watch that judges them.
 
+use cosim::check::RtlChoice;
 use cosim::event::Sink;
 use cosim::record::Recorder;
 use cosim::run::{Mode, Outcome, run, world_at};
@@ -8,7 +9,7 @@ use cosim::soak::nic::watch::Watch;
 use cosim::soak::nic::{Plan, draw, soak};
 use cosim::world::World;
 
-use crate::common::{choice, message, scenario, settings};
+use crate::common::{message, scenario, settings};
 
 /// A few seeds in lockstep, one of them in the default build; `nicstep soak nic` has no end of them.
 #[test]
@@ -21,7 +22,7 @@ fn short_soak_agrees() {
         lossy: false,
         mode: Mode::Lockstep,
     };
-    let report = soak(&plan, &choice(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.passed(), "{}", report.table());
     assert!(report.intact > 10, "{}", report.table());
     assert!(report.default_clocks * 10 >= report.clocks);
@@ -38,7 +39,7 @@ fn drawn_scenarios_are_legal_and_keep_their_promises() {
         lossy: false,
         mode: Mode::ModelOnly,
     };
-    let report = soak(&plan, &choice(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.passed(), "{}", report.table());
     for name in ["drop Fcs", "refuse Opcode", "switch mark data", "duplicate", "PSN wrap"] {
         assert!(report.happened[name] > 0, "{name}\n{}", report.table());
@@ -60,7 +61,7 @@ fn drawn_buffers_fill_pause_and_drop() {
         lossy: true,
         mode: Mode::ModelOnly,
     };
-    let report = soak(&plan, &choice(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.passed(), "{}", report.table());
     for name in NAMES.iter().chain(&["drop Pool", "switch paused pause"]) {
         assert!(report.happened[*name] > 0, "{name}\n{}", report.table());
@@ -73,7 +74,7 @@ fn drawn_buffers_fill_pause_and_drop() {
 fn short_soak_with_loss_agrees() {
     let (mode, clocks) = (Mode::Lockstep, u64::MAX);
     let plan = Plan { first: 1015, seeds: 6, clocks, each: 30_000, lossy: true, mode };
-    let report = soak(&plan, &choice(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.passed(), "{}", report.table());
     for name in ["switch drop data", "switch drop ACK", "again Gap", "again Trimmed"]
         .into_iter()
@@ -88,7 +89,7 @@ fn short_soak_with_loss_agrees() {
 fn a_run_is_not_stuck_while_a_word_comes_from_a_memory() {
     let (mode, clocks) = (Mode::ModelOnly, u64::MAX);
     let plan = Plan { first: 2_000_074, seeds: 1, clocks, each: 20_000, lossy: true, mode };
-    let report = soak(&plan, &choice(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.passed(), "{}", report.table());
 }
 
@@ -134,7 +135,7 @@ fn qp_5_no_frame_goes_on_to_the_next_qp() {
         let s = settings(&scenario(&head, &format!("{short}{long}{SWITCH}")));
         let recorder = Recorder::new(&World::new(&s), None).expect("writes no file");
         let mut watch = Watch::new(recorder);
-        let run = run(&s, Mode::Lockstep, &choice(), &mut watch);
+        let run = run(&s, Mode::Lockstep, &RtlChoice::default(), &mut watch);
         let run = run.unwrap_or_else(|e| panic!("{e}"));
         assert!(matches!(run.outcome, Outcome::Limit(_)), "{:?}", run.outcome);
         assert_eq!(watch.broken, None, "seed {seed}");

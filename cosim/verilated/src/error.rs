@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::layout::Layout;
+
 /// Failed to find or provision Verilator.
 #[derive(Debug, Error)]
 pub enum ToolError {
@@ -124,4 +126,29 @@ pub enum RtlError {
         /// What it printed.
         text: String,
     },
+}
+
+impl RtlError {
+    /// The same of an instance whose clocks are counted from elsewhere.
+    #[must_use]
+    pub fn at(self, clock: u64) -> Self {
+        match self {
+            Self::Assertion { text, .. } => Self::Assertion { clock, text },
+            other => other,
+        }
+    }
+
+    /// The instance whose assertion failed, as in the layout's paths; none where the RTL stopped
+    /// in other words.
+    pub fn instance<'a>(&self, layout: &'a Layout) -> Option<&'a str> {
+        let Self::Assertion { text, .. } = self else { return None };
+        let (_, rest) = text.split_once("Assertion failed in ")?;
+        let path = rest.split([':', ' ', '\n']).next()?;
+        let names = || layout.instances.iter().map(|i| last(&i.path));
+        path.rsplit('.').skip(1).find_map(|segment| names().find(|name| *name == segment))
+    }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }

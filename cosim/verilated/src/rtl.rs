@@ -10,6 +10,8 @@ use crate::layout::{Kind, Layout, Place};
 
 /// Clocks that assertions stay off after a load: the longest `$past` in the RTL, and one.
 const QUIET_CLOCKS: u32 = 3;
+/// The same of an instance that is silenced.
+const FOR_EVER: u32 = u32::MAX;
 
 /// What a call gives where every field is equal, and where an assertion has failed: as in
 /// `table.h`.
@@ -259,7 +261,13 @@ impl Rtl {
     }
 
     fn rest(&mut self) {
-        self.quiet = QUIET_CLOCKS;
+        self.quiet = self.quiet.max(QUIET_CLOCKS);
+        self.host.pin_mut().assertions(false);
+    }
+
+    /// No assertion is checked from here on.
+    pub fn silence(&mut self) {
+        self.quiet = FOR_EVER;
         self.host.pin_mut().assertions(false);
     }
 
@@ -267,7 +275,7 @@ impl Rtl {
     fn edge(&mut self, found: i64, clocks: usize) -> Result<(), RtlError> {
         let clock = self.clock;
         self.clock += clocks as u64;
-        if self.quiet > 0 {
+        if self.quiet > 0 && self.quiet != FOR_EVER {
             self.quiet = self.quiet.saturating_sub(clocks as u32);
             if self.quiet == 0 {
                 self.host.pin_mut().assertions(true);
