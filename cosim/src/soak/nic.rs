@@ -192,7 +192,11 @@ fn pcie(happened: &mut BTreeMap<String, u64>, node: &Node) {
 }
 
 fn add(happened: &mut BTreeMap<String, u64>, counts: &NicCounts) {
-    let mut more = |name: String, n: u64| *happened.entry(name).or_default() += n;
+    let mut more = |name: String, n: u64| {
+        if n > 0 {
+            *happened.entry(name).or_default() += n;
+        }
+    };
     counts.dropped.iter().for_each(|(name, n)| more(format!("drop {name}"), *n));
     counts.refused.iter().for_each(|(name, n)| more(format!("refuse {name}"), *n));
     counts.switch.iter().for_each(|(name, n)| more(format!("switch {name}"), *n));

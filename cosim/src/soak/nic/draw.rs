@@ -47,14 +47,17 @@ pub fn scenario(seed: u64, scope: &Scope) -> Drawn {
     let mut text = format!("profile = \"{profile}\"\n");
     defaults(&mut text, rng, mss, scope, flood);
     let prefetch = &mut Rng::new(seed, "prefetch");
+    let tight = &mut Rng::new(seed, "soak ingress");
     let nics = nics(seed);
     for (name, host) in nics.iter().zip(1..) {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
         nic(&mut text, rng, scope.lossy, flood);
         // What is dropped for want of a pool needs recovery.
         let small = scope.lossy && rng.percent(35);
+        let room = ROOM[usize::from(scope.default_build)];
+        let tight = (!scope.lossy && tight.percent(30)).then_some(room);
         pools::prefetch(&mut text, prefetch, mss);
-        pools::pools(&mut text, rng, mss, small);
+        pools::pools(&mut text, rng, mss, small, tight);
         receiver(&mut text, prefetch);
         link::link(&mut text, rng, prefetch, stops.filter(|_| host == 1));
     }

@@ -6,13 +6,9 @@ use rtl_model::nic::Nic;
 use rtl_model::retransmit::{Job, State};
 
 /// What the report lists even if it never happened.
-pub const NAMES: [&str; 5] = [
-    "PSN window shut",
-    "congestion window shut",
-    "recovery begins",
-    "stale timer",
-    "control queue full",
-];
+pub const NAMES: [&str; 3] = ["PSN window shut", "congestion window shut", "control queue full"];
+/// The same where data may be lost.
+pub const LOSSES: [&str; 2] = ["recovery begins", "stale timer"];
 
 /// What one NIC met.
 #[derive(Default)]
@@ -34,7 +30,9 @@ impl Met {
     }
 
     fn met(&mut self, what: &'static str, happens: bool) {
-        *self.seen.entry(what).or_default() += u64::from(happens);
+        if happens {
+            *self.seen.entry(what).or_default() += 1;
+        }
     }
 
     /// SEG-2, CC-1, LOS-2.

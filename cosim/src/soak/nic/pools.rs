@@ -19,10 +19,15 @@ const SHARES: [(u64, &str); 5] = [
     (8, "0.8, 0.3, 0.07, 0.031"),
 ];
 
-/// Both buffers of a NIC; `small` where its ingress data pool may fill.
-pub fn pools(text: &mut String, rng: &mut Rng, mss: u64, small: bool) {
+/// Both buffers of a NIC; `small` where its ingress data pool may fill. A `tight` one has place for
+/// so many bytes of payload with their headers, and not for much more.
+pub fn pools(text: &mut String, rng: &mut Rng, mss: u64, small: bool, tight: Option<u64>) {
     egress(text, rng, mss);
     ingress(text, rng, mss, small);
+    if let Some(room) = tight {
+        let total = room * 14 / 10;
+        let _ = writeln!(text, "IngressBufferManager.TotalBufferSize = \"{total}B\"");
+    }
 }
 
 fn egress(text: &mut String, rng: &mut Rng, mss: u64) {
