@@ -41,6 +41,8 @@ pub struct MessageState {
     pub posted: Option<u64>,
     /// QP number at the sender, once known.
     pub qpn: Option<Qpn>,
+    /// Messages of the QP before it, once its SEND_COMPLETE has come.
+    pub msn: Option<u16>,
     /// Clocks in which the completion entries had arrived: send, WQE, receive.
     pub done: [Option<u64>; 3],
     /// The refusal, where there was one.
@@ -84,7 +86,8 @@ pub struct Driver {
     pub refusals: BTreeMap<u8, u64>,
     /// Completion entries read.
     pub entries: u64,
-    /// Writes into the ring that were not the next entry.
+    /// Writes into the ring that were not the next entry, and entries that were not due: one that
+    /// comes again, one of another number than its message's, one without a message.
     pub stray_entries: u64,
     /// Messages whose target did not equal their source.
     pub corrupted: Vec<usize>,
@@ -103,6 +106,8 @@ pub struct Driver {
     carried: BTreeMap<(usize, Qpn), BTreeSet<usize>>,
     /// Messages complete at the sender whose receive completion is not matched yet.
     unmatched: BTreeSet<usize>,
+    /// QPs in error whose receiving side is not closed: sender's index, its number.
+    failed: BTreeSet<(usize, Qpn)>,
     /// QPs that went into error before the receiver's number was known: sender's index, its number,
     /// receiver's index.
     orphans: Vec<(usize, Qpn, usize)>,
@@ -150,6 +155,7 @@ impl Driver {
             live: BTreeMap::new(),
             carried: BTreeMap::new(),
             unmatched: BTreeSet::new(),
+            failed: BTreeSet::new(),
             orphans: Vec::new(),
             arrived: BTreeMap::new(),
             seed: settings.seed,
@@ -218,6 +224,7 @@ impl Driver {
             raddr,
             posted: Some(clock),
             qpn: share,
+            msn: None,
             done: [None; 3],
             refused: None,
             failed: None,
@@ -311,7 +318,12 @@ impl Driver {
     fn sent(&mut self, clock: u64, entry: &CqeEntry) {
         let Some(id) = self.message(entry) else { return };
         let message = &mut self.messages[id];
+        if message.done[0].is_some() {
+            self.stray_entries += 1;
+            return;
+        }
         message.done[0] = Some(clock);
+        message.msn = Some(entry.msn);
         message.qpn = Some(entry.qpn);
         let plan = &mut self.plans[message.entry];
         plan.shared = plan.settings.one_qp.then_some(entry.qpn);
@@ -333,6 +345,7 @@ impl Driver {
     pub fn qp_failed(&mut self, clock: u64, nic: usize, (qpn, why): (Qpn, Why), close_delay: u64) {
         let failed = self.carried.remove(&(nic, qpn)).unwrap_or_default();
         self.live.remove(&(nic, qpn));
+        self.failed.insert((nic, qpn));
         for id in &failed {
             let message = &mut self.messages[*id];
             message.failed = Some(clock);
@@ -369,6 +382,10 @@ impl Driver {
         let Some(id) = self.message(entry) else { return };
         if self.messages[id].failed.is_some() {
             // The entry stood in the host's buffer when the QP went into error.
+            return;
+        }
+        if self.messages[id].done[1].is_some() || self.messages[id].msn != Some(entry.msn) {
+            self.stray_entries += 1;
             return;
         }
         self.messages[id].done[1] = Some(clock);
@@ -415,9 +432,13 @@ impl Driver {
         self.unmatched.iter().any(|id| of(&self.messages[*id]))
     }
 
-    /// The receiver's side of a QP goes too.
+    /// The receiver's side of a QP goes too. What has arrived and is not matched belongs to a message
+    /// that has failed at its sender, or to none.
     fn close_receiver(&mut self, due: u64, from: usize, qpn: Qpn, to: usize, receivers: Qpn) {
-        self.arrived.remove(&(to, receivers));
+        let left = self.arrived.remove(&(to, receivers)).map_or(0, |a| a.len());
+        if !self.failed.remove(&(from, qpn)) {
+            self.stray_entries += left as u64;
+        }
         self.learned.remove(&(from, qpn));
         self.closes.entry(due).or_default().push((to, Wqe::close_receiver(receivers)));
     }
@@ -430,7 +451,8 @@ impl Driver {
             let Some(receivers) = self.learned.get(&(message.from, qpn)).copied() else { continue };
             let key = (message.to, receivers);
             let Some(arrived) = self.arrived.get_mut(&key) else { continue };
-            let Some((_, at)) = arrived.pop_front() else { continue };
+            let Some((msn, at)) = arrived.pop_front() else { continue };
+            self.stray_entries += u64::from(message.msn != Some(msn));
             let from = message.from;
             self.unmatched.remove(&id);
             self.messages[id].done[2] = Some(at);

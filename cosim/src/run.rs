@@ -302,6 +302,10 @@ fn ended(state: State, world: &World) -> Outcome {
     if let Some(what) = &world.broken {
         return Outcome::Broken(what.clone());
     }
+    if world.driver.stray_entries > 0 {
+        let n = world.driver.stray_entries;
+        return Outcome::Broken(format!("{n} completion entries that were not due (CPL-1)"));
+    }
     match state {
         State::Finished => world.left().map_or(Outcome::Finished, Outcome::Broken),
         State::Stuck => Outcome::Stuck(world.waits()),

@@ -1,13 +1,16 @@
 //! The soak, short: random legal scenarios in lockstep, and the watch that judges them.
 
 use cosim::check::RtlChoice;
+use cosim::driver::Driver;
 use cosim::event::Sink;
 use cosim::record::Recorder;
 use cosim::run::{Mode, Outcome, run, world_at};
-use cosim::soak::nic::ledger::NAMES;
+use cosim::soak::nic::ledger::{LOSSES, NAMES};
 use cosim::soak::nic::watch::Watch;
 use cosim::soak::nic::{Plan, draw, soak};
 use cosim::world::World;
+use rtl_model::host_interface::CqeEntry;
+use rtl_model::types::{Cqe, Qpn, Refuse};
 
 use crate::common::{message, scenario, settings};
 
@@ -44,6 +47,10 @@ fn drawn_scenarios_are_legal_and_keep_their_promises() {
     for name in ["drop Fcs", "refuse Opcode", "switch mark data", "duplicate", "PSN wrap"] {
         assert!(report.happened[name] > 0, "{name}\n{}", report.table());
     }
+    // What only a lossy run can meet is not listed.
+    for name in ["trimmed", "control frames dropped", "recovery begins", "ingress above half"] {
+        assert!(report.happened.get(name) != Some(&0), "{name}\n{}", report.table());
+    }
     let scope = draw::Scope { default_build: false, lossy: true, clocks: 5_000 };
     assert_eq!(draw::scenario(7, &scope), draw::scenario(7, &scope));
     assert_ne!(draw::scenario(7, &scope), draw::scenario(8, &scope));
@@ -63,7 +70,7 @@ fn drawn_buffers_fill_pause_and_drop() {
     };
     let report = soak(&plan, &RtlChoice::default(), |_| ()).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.passed(), "{}", report.table());
-    for name in NAMES.iter().chain(&["drop Pool", "switch paused pause"]) {
+    for name in NAMES.iter().chain(&LOSSES).chain(&["drop Pool", "switch paused pause"]) {
         assert!(report.happened[*name] > 0, "{name}\n{}", report.table());
     }
 }
@@ -114,6 +121,36 @@ fn the_watch_sees_what_is_wrong() {
     told(&|w| w.driver.stray_entries = 1, "a completion too many");
     told(&|w| w.nodes[0].host.counts.stray_writes = 1, "a: a write outside");
     told(&|w| w.nodes[1].host.counts.stray_reads = 1, "b: a read outside");
+}
+
+/// CPL-1: a host reads these entries of its only message, kind and number: how many were not due.
+fn not_due(entries: &[(Cqe, u16)]) -> u64 {
+    let settings = settings(&scenario("limit = \"50us\"\nbuild = \"small\"", &message("9KB", "")));
+    let (mut driver, mut out) = (Driver::new(&settings), Vec::new());
+    driver.step(0, 0, &mut out);
+    let (senders, receivers) = (Qpn(0x100), Qpn(0x200));
+    driver.learn(0, senders, receivers);
+    for &(kind, msn) in entries {
+        let (nic, qpn, cookie) =
+            if kind == Cqe::Recv { (1, receivers, 0) } else { (0, senders, 1) };
+        let (phase, code, length, dest) = (true, Refuse::default(), 9_000, 1);
+        let entry = CqeEntry { kind, phase, code, msn, qpn, length, dest, cookie };
+        driver.completion(10, nic, &entry, 0, &mut out);
+    }
+    driver.stray_entries
+}
+
+/// CPL-1: of each message exactly one SEND_COMPLETE, WQE_COMPLETE and RECV_COMPLETE is due.
+#[test]
+fn cpl_1_each_completion_is_due_once() {
+    use Cqe::{Recv, Send, Wqe};
+    assert_eq!(not_due(&[(Send, 0), (Recv, 0), (Wqe, 0)]), 0);
+    assert_eq!(not_due(&[(Send, 0), (Wqe, 0), (Recv, 0)]), 0);
+    assert_eq!(not_due(&[(Send, 0), (Send, 0), (Recv, 0), (Wqe, 0)]), 1);
+    assert_eq!(not_due(&[(Send, 0), (Wqe, 0), (Wqe, 0), (Recv, 0)]), 1);
+    assert_eq!(not_due(&[(Send, 0), (Recv, 0), (Recv, 1), (Wqe, 0)]), 1);
+    assert_eq!(not_due(&[(Send, 0), (Recv, 1), (Wqe, 0)]), 1);
+    assert_eq!(not_due(&[(Send, 0), (Recv, 0), (Wqe, 1)]), 1);
 }
 
 /// QP-5, CPL-1: answers to duplicates come while `completion` waits for a slow link and QPs close

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use rtl_model::rng::Rng;
+use rtl_model::sizes::Sizes;
 
 use super::{link, pools};
 
@@ -41,23 +42,22 @@ pub fn scenario(seed: u64, scope: &Scope) -> Drawn {
     let stops = link::stops(seed, scope.clocks);
     let build = if scope.default_build { "default" } else { "small" };
     let mss = rng.pick(&[64, 256, 1000, 1024, 2048, 4095, 4096, 4097, 8192]);
-    let flood = flood(seed, scope);
-    let mss = if flood { 64 } else { mss };
+    let aim = aim(seed, scope);
+    let mss = if aim == Aim::Nothing { mss } else { 64 };
     let profile = rng.pick(&["mrc", "uet"]);
     let mut text = format!("profile = \"{profile}\"\n");
-    defaults(&mut text, rng, mss, scope, flood);
+    defaults(&mut text, rng, mss, scope, aim);
     let prefetch = &mut Rng::new(seed, "prefetch");
-    let tight = &mut Rng::new(seed, "soak ingress");
     let nics = nics(seed);
     for (name, host) in nics.iter().zip(1..) {
         let _ = writeln!(text, "[[nic]]\nname = \"{name}\"\naddress = \"10.0.0.{host}\"");
-        nic(&mut text, rng, scope.lossy, flood);
+        nic(&mut text, rng, scope.lossy, aim);
         // What is dropped for want of a pool needs recovery.
-        let small = scope.lossy && rng.percent(35);
-        let room = ROOM[usize::from(scope.default_build)];
-        let tight = (!scope.lossy && tight.percent(30)).then_some(room);
-        pools::prefetch(&mut text, prefetch, mss);
-        pools::pools(&mut text, rng, mss, small, tight);
+        let small = scope.lossy && rng.percent(35) && aim != Aim::Window;
+        let buffer = pools::prefetch(prefetch, mss);
+        // One packet at a time fills no window.
+        text.push_str(buffer.as_deref().filter(|_| aim != Aim::Window).unwrap_or_default());
+        pools::pools(&mut text, rng, mss, small);
         receiver(&mut text, prefetch);
         link::link(&mut text, rng, prefetch, stops.filter(|_| host == 1));
     }
@@ -65,13 +65,17 @@ pub fn scenario(seed: u64, scope: &Scope) -> Drawn {
     let blocks = faults(&mut text, rng, nics);
     link::faults(&mut text, rng, nics);
     switch(&mut text, rng, scope, nics);
-    if flood {
-        text.push_str(FLOOD);
+    match aim {
+        Aim::Nothing => {}
+        Aim::Flood => text.push_str(FLOOD),
+        Aim::Window => window(&mut text, psns(scope)),
     }
     let ends = stops.is_none() && !blocks;
     // Boot comes before the clocks that count.
     let boot = if scope.default_build { 17_000 } else { 2_000 };
-    let limit = scope.clocks + boot + if ends { DRAIN } else { 0 };
+    // Thousands of reads take their time on a slow link.
+    let drain = if aim == Aim::Window { 2 * DRAIN } else { DRAIN };
+    let limit = scope.clocks + boot + if ends { drain } else { 0 };
     let head = format!("seed = {seed}\nlimit = \"{limit}ns\"\nbuild = \"{build}\"\n");
     Drawn { text: head + &text, ends }
 }
@@ -84,9 +88,45 @@ const FLOOD: &str = "[[message]]\nfrom = \"a\"\nto = \"b\"\nbytes = \"20000B\"\n
     [[switch]]\naction = \"duplicate\"\nkind = [\"data\", \"retransmission\"]\nby = \"0ns\"\n\
     most = \"400ns\"\ncopies = 3\nto = \"b\"\nuntil = \"20us\"\n";
 
-/// One of eight lossy scenarios of the default build.
-fn flood(seed: u64, scope: &Scope) -> bool {
-    scope.lossy && scope.default_build && Rng::new(seed, "soak flood").percent(12)
+/// Long messages of small packets, some of which come behind all others of the window or never: it
+/// fills and shuts (SEG-2), and SACKs walk over all of it (SACK-3).
+fn window(text: &mut String, psns: u64) {
+    let (bytes, most) = (2 * psns * 64, psns - 1);
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        let _ = writeln!(
+            text,
+            "[[message]]\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"{bytes}B\"\n\
+             [[switch]]\naction = \"reorder\"\nkind = [\"data\", \"retransmission\"]\n\
+             to = \"{to}\"\nmost_frames = {most}\nby = \"60us\"\nprobability = 0.01\n\
+             [[switch]]\naction = \"drop\"\nkind = \"data\"\nto = \"{to}\"\n\
+             probability = 0.003"
+        );
+    }
+}
+
+/// What a lossy scenario is made for beside all else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    Nothing,
+    /// One of eight of the default build.
+    Flood,
+    /// One of four of its others, one of ten of the small build.
+    Window,
+}
+
+fn aim(seed: u64, scope: &Scope) -> Aim {
+    let windows = if scope.default_build { 25 } else { 10 };
+    match () {
+        () if !scope.lossy => Aim::Nothing,
+        () if scope.default_build && Rng::new(seed, "soak flood").percent(12) => Aim::Flood,
+        () if Rng::new(seed, "soak window").percent(windows) => Aim::Window,
+        () => Aim::Nothing,
+    }
+}
+
+/// PSNs of window for a QP.
+fn psns(scope: &Scope) -> u64 {
+    u64::from(if scope.default_build { Sizes::DEFAULT } else { Sizes::SMALL }.psns)
 }
 
 /// BUF-6: where the penalty starts and is whole.
@@ -114,16 +154,17 @@ fn ways(nics: &[&'static str]) -> impl Iterator<Item = (&'static str, &'static s
 }
 
 /// What all NICs have alike.
-fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, flood: bool) {
-    let psns = if scope.default_build { 1024 } else { 128 };
+fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, aim: Aim) {
+    let psns = psns(scope);
     let range = rng.pick(&[4, 5, 8, 31, 64, 127, psns]);
+    let range = if aim == Aim::Window { psns } else { range };
     let psn = rng.pick(&[0, 0, 1, 0x7f_ffff, 0xff_fff0, 0xff_ffff]);
     let _ = writeln!(
         text,
         "[defaults]\nMSS = {mss}\nMaxPSNRange = {range}\nInitialPSN = {psn}\n\
          MaxCongestionWindow = {}\nQPGroupsEnabled = {}\nTrimmingEnabled = {}\n\
          CqeOnLink = {}\nCloseDelay = \"{}ns\"",
-        if flood { 2_000 } else { rng.pick(&[1, 2, 5, 20, 108]) },
+        if aim == Aim::Nothing { rng.pick(&[1, 2, 5, 20, 108]) } else { 2_000 },
         rng.percent(60),
         rng.percent(60),
         rng.percent(30),
@@ -137,6 +178,9 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, flood: bo
     if scope.lossy {
         let timeout = rng.pick(&[3, 5, 10, 20]);
         let allowance = rng.pick(&[0, 1, 3, 16, 64, 512, 1023]);
+        // Nothing is taken for lost before the window is full.
+        let (timeout, allowance) =
+            if aim == Aim::Window { (60, allowance.max(512)) } else { (timeout, allowance) };
         let _ = writeln!(
             text,
             "InitialAckTimeout = \"{timeout}us\"\nSACKLossMinRetxPkts = {allowance}\n\
@@ -152,7 +196,7 @@ fn defaults(text: &mut String, rng: &mut Rng, mss: u64, scope: &Scope, flood: bo
 }
 
 /// What each NIC has of its own.
-fn nic(text: &mut String, rng: &mut Rng, lossy: bool, flood: bool) {
+fn nic(text: &mut String, rng: &mut Rng, lossy: bool, aim: Aim) {
     let _ = writeln!(
         text,
         "DataRate = \"{}Gbps\"\nDelay = \"{}ns\"",
@@ -162,8 +206,11 @@ fn nic(text: &mut String, rng: &mut Rng, lossy: bool, flood: bool) {
     // A receiver takes fewer packets ahead than a sender may send (RX-4).
     if lossy && rng.percent(20) {
         // Fewer than four small packets draw no SACK: so many take a timeout for each of them.
-        let least = if flood { 4 } else { 1 };
-        let _ = writeln!(text, "MaxPSNRange = {}", rng.pick(&[1, 2, 4, 30]).max(least));
+        let least = if aim == Aim::Flood { 4 } else { 1 };
+        let range = rng.pick(&[1, 2, 4, 30]).max(least);
+        if aim != Aim::Window {
+            let _ = writeln!(text, "MaxPSNRange = {range}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use rtl_model::host_interface::{CLASSES, level};
 use rtl_model::nic::Nic;
 
 /// What the report lists even if it never happened.
-pub const NAMES: [&str; 20] = [
+pub const NAMES: [&str; 18] = [
     "PFC pause",
     "PFC pause again",
     "PFC XON at a check",
@@ -21,13 +21,13 @@ pub const NAMES: [&str; 20] = [
     "choice WeightedRoundRobin",
     "penalty told",
     "service time told",
-    "ingress above half",
-    "ingress pools above class 1",
     "prefetch stop",
     "prefetch half",
     "commit held",
     "payload dropped in the prefetch buffer",
 ];
+/// The same where an ingress pool may fill.
+pub const LOSSES: [&str; 1] = ["ingress above half"];
 
 /// Of one NIC.
 #[derive(Default)]
@@ -110,6 +110,5 @@ impl Ledger {
         let sizes = &nic.i.ingress_pool.cfg_ingress_pool;
         let above = 2 * u64::from(nic.o.ingress_pool.held(0)) > u64::from(level(sizes, 0));
         self.met("ingress above half", above.into());
-        self.met("ingress pools above class 1", u64::from(level(sizes, 2) > 0));
     }
 }

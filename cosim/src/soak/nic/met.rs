@@ -2,24 +2,33 @@
 
 use std::collections::BTreeMap;
 
+use rtl_model::ack_take;
 use rtl_model::nic::Nic;
 use rtl_model::retransmit::{Job, State};
 
 /// What the report lists even if it never happened.
 pub const NAMES: [&str; 3] = ["PSN window shut", "congestion window shut", "control queue full"];
 /// The same where data may be lost.
-pub const LOSSES: [&str; 2] = ["recovery begins", "stale timer"];
+pub const LOSSES: [&str; 4] =
+    ["recovery begins", "stale timer", "whole PSN window shut", "gap of more than 512"];
 
 /// What one NIC met.
-#[derive(Default)]
 pub struct Met {
     /// How often each thing happened; a stall or a recovery counts once, however long it is.
     pub seen: BTreeMap<&'static str, u64>,
     full: bool,
     recovers: bool,
+    lost: bool,
+    /// PSNs of window in this build.
+    psns: u32,
 }
 
 impl Met {
+    /// Nothing yet, of a build with so many PSNs of window.
+    pub fn new(psns: u32) -> Self {
+        Self { seen: BTreeMap::new(), full: false, recovers: false, lost: false, psns }
+    }
+
     /// A clock of the NIC, before its edge.
     pub fn look(&mut self, nic: &Nic) {
         self.windows(nic);
@@ -42,10 +51,16 @@ impl Met {
         let ahead = qp.next.minus(qp.cum.0).minus(1).0;
         let shut = o.qctx_we && qp.queued && ahead == u32::from(i.cfg_range);
         self.met("PSN window shut", shut);
+        self.met("whole PSN window shut", shut && ahead == self.psns);
         self.met("congestion window shut", i.try_rsp_valid && !i.try_rsp_ok);
         let recovers = nic.b.ack_take.recovers;
         self.met("recovery begins", recovers && !self.recovers);
         self.recovers = recovers;
+        let take = &nic.b.ack_take;
+        let lost =
+            take.state == ack_take::State::Lost && take.gap && nic.i.ack_take.cfg_loss >= 512;
+        self.met("gap of more than 512", lost && !self.lost);
+        self.lost = lost;
     }
 
     fn queue(&mut self, nic: &Nic) {

@@ -98,7 +98,8 @@ pub fn listed(lossy: bool) -> BTreeMap<String, u64> {
     let refusals = REFUSALS.iter().map(|r| format!("refuse {r}"));
     let deeds = DEEDS.iter().map(|d| format!("switch {d}"));
     let losses = LOSSES.iter().map(|d| format!("switch {d}"));
-    let follows = RECOVERY.iter().chain(&met::LOSSES).map(|&what| what.to_owned());
+    let follows =
+        RECOVERY.iter().chain(&met::LOSSES).chain(&ledger::LOSSES).map(|&what| what.to_owned());
     let links = PCIE.map(str::to_owned);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
     let failed = (2..=7).map(|n| format!("failed read {n}"));

@@ -19,15 +19,10 @@ const SHARES: [(u64, &str); 5] = [
     (8, "0.8, 0.3, 0.07, 0.031"),
 ];
 
-/// Both buffers of a NIC; `small` where its ingress data pool may fill. A `tight` one has place for
-/// so many bytes of payload with their headers, and not for much more.
-pub fn pools(text: &mut String, rng: &mut Rng, mss: u64, small: bool, tight: Option<u64>) {
+/// Both buffers of a NIC; `small` where its ingress data pool may fill.
+pub fn pools(text: &mut String, rng: &mut Rng, mss: u64, small: bool) {
     egress(text, rng, mss);
     ingress(text, rng, mss, small);
-    if let Some(room) = tight {
-        let total = room * 14 / 10;
-        let _ = writeln!(text, "IngressBufferManager.TotalBufferSize = \"{total}B\"");
-    }
 }
 
 fn egress(text: &mut String, rng: &mut Rng, mss: u64) {
@@ -48,12 +43,12 @@ fn egress(text: &mut String, rng: &mut Rng, mss: u64) {
 }
 
 /// A prefetch buffer now and then, mostly of few packets; its draws are its own.
-pub fn prefetch(text: &mut String, rng: &mut Rng, mss: u64) {
-    if rng.percent(40) {
+pub fn prefetch(rng: &mut Rng, mss: u64) -> Option<String> {
+    rng.percent(40).then(|| {
         let packets = rng.pick(&[1, 1, 2, 5, 62]);
         let bytes = packets * (mss + OVERHEAD) + rng.pick(&[0, 0, 1, mss]);
-        let _ = writeln!(text, "PrefetchBufferEnable = true\nPrefetchBufferSize = \"{bytes}B\"");
-    }
+        format!("PrefetchBufferEnable = true\nPrefetchBufferSize = \"{bytes}B\"\n")
+    })
 }
 
 fn ingress(text: &mut String, rng: &mut Rng, mss: u64, small: bool) {

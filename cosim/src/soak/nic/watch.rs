@@ -121,7 +121,8 @@ impl Sink for Watch {
 
     fn look(&mut self, world: &World) {
         self.books.resize_with(world.nodes.len(), Ledger::default);
-        self.met.resize_with(world.nodes.len(), Met::default);
+        let psns = world.settings.sizes.psns;
+        self.met.resize_with(world.nodes.len(), || Met::new(psns));
         for (n, node) in world.nodes.iter().enumerate().filter(|_| world.clock > world.boot) {
             self.met[n].look(&node.nic);
             self.books[n].look(&node.nic);
