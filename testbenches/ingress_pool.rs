@@ -168,6 +168,9 @@ struct Around {
     base: u32,
     occ: [u32; 8],
     dropped: Option<Drop>,
+    /// Class and occupancy of what has arrived, itself included; classes released.
+    arrived: Option<(usize, u32)>,
+    released: u8,
     seen: [usize; 3], // frames taken, dropped for want of a pool, of the ring
 }
 
@@ -191,6 +194,8 @@ impl Around {
             base: 0,
             occ: [0; 8],
             dropped: None,
+            arrived: None,
+            released: 0,
             seen: [0; 3],
         };
         around.coming = around.draw();
@@ -343,6 +348,9 @@ impl Around {
         assert_eq!(held, self.occ, "what is charged is what is not released");
         let reason = out.drop_valid.then_some(out.drop_reason);
         assert_eq!(reason, self.dropped, "the drop of the clock before");
+        let arrived = out.arr_valid.then_some((usize::from(out.arr_cls), out.arr_occ));
+        assert_eq!(arrived, self.arrived, "class and occupancy for Xoff, taken or not");
+        assert_eq!(out.rel_cls, self.released, "classes released in the clock before");
         let held = [(out.dat_valid, &out.dat), (out.ctl_valid, &out.ctl)];
         for (stream, (valid, parsed)) in held.into_iter().enumerate() {
             let want = self.streams[stream].front();
@@ -372,6 +380,9 @@ impl Around {
             }
         }
         self.dropped = None;
+        // PFC-1: a frame without a fault counts for Xoff, even if it is then dropped.
+        let sound = verdict.iter().map(|(arrival, _)| arrival).find(|a| a.drop == Drop::None);
+        self.arrived = sound.map(|a| (a.class, self.occ[a.class] + u32::from(a.parsed.charge)));
         if let Some((mut arrival, why)) = verdict {
             if why == Drop::None {
                 let kind = arrival.parsed.kind;
@@ -398,11 +409,12 @@ impl Around {
             }
             self.readable -= usize::from(i.free_words);
         }
-        let occ = &mut self.occ;
+        self.released = 0;
         let mut gone = |list: &mut VecDeque<Arrival>, valid: bool| {
             if valid {
                 let arrival = list.pop_front().expect("held");
-                occ[arrival.class] -= u32::from(arrival.parsed.charge);
+                self.occ[arrival.class] -= u32::from(arrival.parsed.charge);
+                self.released |= 1 << arrival.class;
             }
         };
         gone(&mut self.data, i.rel_valid);

@@ -105,7 +105,8 @@ fn pfc_2_refreshes_do_not_drift() -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// A class as the rules have it: when its pause was sent, and how many checks since.
+/// A class as the rules have it: when its first pause was sent, and the units (section 2) from there
+/// to its next check, each half with the quanta of the clock that asks for its pause.
 #[derive(Clone, Copy, Default)]
 struct Class {
     since: Option<(u64, u64)>,
@@ -120,11 +121,11 @@ impl Class {
         let quanta = i.cfg_quanta.0[c / 4] >> (16 * (c % 4)) & 0xffff;
         let (rate, delay) = (u64::from(i.cfg_wire_rate), u64::from(i.cfg_pfc_delay));
         let half = quanta * 512_000 + delay * rate; // over 2 × rate
-        let due = |(at, n): (u64, u64)| clock == at + ((n + 1) * half).div_ceil(2 * rate);
+        let due = |(at, units): (u64, u64)| clock == at + units.div_ceil(2 * rate);
         let check = self.since.is_some_and(due);
         let arrives = i.arr_valid && usize::from(i.arr_cls) == c;
         if self.since.is_none() && enabled && arrives && i.arr_occ >= of(&i.cfg_xoff) {
-            self.since = Some((clock, 0));
+            self.since = Some((clock, half));
             sent.push(false);
         }
         if self.since.is_some() && i.rel_cls >> c & 1 == 1 && of(&i.occ) <= of(&i.cfg_xon) {
@@ -132,7 +133,8 @@ impl Class {
             sent.push(true);
         } else if check {
             let again = enabled && of(&i.occ) >= of(&i.cfg_xoff);
-            self.since = if again { self.since.map(|(at, n)| (at, n + 1)) } else { None };
+            self.since =
+                if again { self.since.map(|(at, units)| (at, units + half)) } else { None };
             sent.push(!again);
         }
         sent
@@ -143,8 +145,15 @@ fn events(out: &Outputs, class: usize) -> (bool, bool) {
     (out.xoff >> class & 1 == 1, out.xon >> class & 1 == 1)
 }
 
+/// Other thresholds and quanta, at the borders of what arrives and is held.
+fn redraw(rng: &mut Rng, i: &mut Inputs) {
+    i.cfg_quanta = quanta(std::array::from_fn(|_| rng.pick(&[1, 2, 7, 300, 65_535])));
+    i.cfg_xoff = levels(std::array::from_fn(|_| rng.pick(&[41, 99, 100, 101])));
+    i.cfg_xon = levels(std::array::from_fn(|_| rng.pick(&[0, 39, 40, 41, 100, 200])));
+}
+
 /// PFC-1 to PFC-3, case 16: eight classes at their borders; each frame asked for goes out, a class's
-/// in order, its own quanta or 0 in it.
+/// in order, its own quanta or 0 in it. All settings change while pauses are outstanding.
 #[test]
 fn pfc_2_random_events_agree_with_exact_times() -> Result<(), Mismatch> {
     let (mut pauses, mut resumes, mut both) = (0, 0, 0);
@@ -157,6 +166,7 @@ fn pfc_2_random_events_agree_with_exact_times() -> Result<(), Mismatch> {
         i.cfg_xon = levels([40, 40, 40, 40, 40, 100, 200, 0]);
         i.cfg_pfc_delay = rng.pick(&[64, 99, 100]);
         i.cfg_wire_rate = rng.pick(&[400_000, 399_999, 496_000]);
+        let mut told = i.cfg_quanta; // of the clock before: what a frame was built with
         let mut classes = [Class::default(); 8];
         let mut asked: [VecDeque<bool>; 8] = Default::default();
         let mut expected: [Vec<bool>; 8] = Default::default();
@@ -169,6 +179,10 @@ fn pfc_2_random_events_agree_with_exact_times() -> Result<(), Mismatch> {
             }
             if clock % 2_000 == 0 {
                 i.cfg_pfc_enable = rng.bits() as u8;
+            }
+            // Behind an arrival, so that a frame waits meanwhile.
+            if clock % 2_000 == 2 && clock > 2_000 {
+                redraw(&mut rng, &mut i);
             }
             // Slow enough that no frame takes another one's place.
             i.arr_valid = clock % 4 == 0 && rng.percent(80);
@@ -192,9 +206,10 @@ fn pfc_2_random_events_agree_with_exact_times() -> Result<(), Mismatch> {
             if out.frame_valid {
                 let (class, time) = read(&out.frame, i.cfg_own_mac);
                 let xon = asked[class].pop_front().expect("it was asked for");
-                let own = i.cfg_quanta.0[class / 4] >> (16 * (class % 4)) & 0xffff;
+                let own = told.0[class / 4] >> (16 * (class % 4)) & 0xffff;
                 assert_eq!(u64::from(time), if xon { 0 } else { own }, "class {class} at {clock}");
             }
+            told = i.cfg_quanta;
             for (class, sent) in expected.iter_mut().enumerate() {
                 *sent = classes[class].step(&i, class, clock);
             }

@@ -1,15 +1,20 @@
 //! Cases 14 to 19 between whole NICs, in lockstep: pauses in the middle of a frame, Xoff and Xon to
-//! the byte, class vectors, a pool that stays at Xoff, and disciplines while classes come and go.
+//! the byte, class vectors, a pool that stays at Xoff, disciplines while classes come and go, and
+//! settings that change under traffic.
 
 use std::collections::BTreeSet;
 
+use cosim::driver::BAR;
 use cosim::event::{Event, Nowhere};
+use cosim::run::Mode;
 use cosim::settings::Settings;
 use cosim::switch::settings::PauseSettings;
 use cosim::world::World;
-use rtl_model::host_interface::level;
+use rtl_model::host_interface::{index, level, register_offset};
 
-use crate::common::{Log, PAIR, from_here, lockstep, message, scenario, settings};
+use crate::common::{
+    Log, PAIR, finished, from_here, lockstep, lockstep_with, message, scenario, settings,
+};
 
 /// The model alone until `look` has seen enough.
 fn until(settings: &Settings, mut look: impl FnMut(&World) -> bool) -> World {
@@ -305,11 +310,18 @@ struct Choice {
     taken: u8,
     /// Classes with a frame, paused or not.
     waiting: u8,
+    /// The discipline then, and the weights.
+    sched: u8,
+    weights: u64,
 }
 
 /// The choices between classes of NIC a's port in a run both ways, with the switch pausing classes
-/// now and then.
-fn choices(discipline: &str, pauses: &[(u8, u16, u64)]) -> Vec<Choice> {
+/// now and then, and the host writing what `host` has it write.
+fn choices(
+    discipline: &str,
+    pauses: &[(u8, u16, u64)],
+    host: impl FnMut(&mut World),
+) -> Vec<Choice> {
     let own = format!("EgressBufferManager.QueueSchedulingType = \"{discipline}\"\n");
     let there = message("60KB", "count = 3");
     let back = message("6000B", "count = 40\noutstanding = 10")
@@ -319,11 +331,12 @@ fn choices(discipline: &str, pauses: &[(u8, u16, u64)]) -> Vec<Choice> {
     let of = |(classes, quanta, at): &(u8, u16, u64)| pause(0, *classes, [*quanta; 8], *at);
     settings.switch.pauses = pauses.iter().map(of).collect();
     let mut seen = Vec::new();
-    let done = lockstep(&settings, &mut Log::default(), |world| {
+    let done = lockstep_with(&settings, &mut Log::default(), host, |world| {
         let (i, o) = (&world.nodes[0].nic.i.egress_arbiter, &world.nodes[0].nic.o.egress_arbiter);
         if o.cls_ready != 0 {
-            let able = i.cls_valid & !i.paused;
-            seen.push(Choice { able, taken: o.cls_ready, waiting: i.cls_valid });
+            let (able, waiting, taken) = (i.cls_valid & !i.paused, i.cls_valid, o.cls_ready);
+            let (sched, weights) = (i.cfg_sched, i.cfg_weights);
+            seen.push(Choice { able, taken, waiting, sched, weights });
         }
     });
     assert_eq!(done.world.driver.intact, 43);
@@ -353,7 +366,7 @@ const HOLDS: [(u8, u16, u64); 14] = [
 /// send they are served in turn, so that their counts differ by 1 at most.
 #[test]
 fn case_18_arb_2_round_robin_is_fair() {
-    let seen = choices("RoundRobin", &HOLDS);
+    let seen = choices("RoundRobin", &HOLDS, |_| ());
     let (mut counts, mut most, mut alone) = ([0_i32; 2], 0, 0);
     for choice in &seen {
         if choice.able != 3 {
@@ -372,7 +385,7 @@ fn case_18_arb_2_round_robin_is_fair() {
 /// up its turn: data goes at once, and behind it control has a fresh five.
 #[test]
 fn case_19_arb_2_weights_are_kept() {
-    let seen = choices("WeightedRoundRobin", &HOLDS);
+    let seen = choices("WeightedRoundRobin", &HOLDS, |_| ());
     // The rule over a list: whose turn it is, and what is left of it.
     let (mut turn, mut left) = (1_u8, 5);
     let (mut whole, mut ran_out, mut paused, mut fresh) = (0, 0, 0, 0);
@@ -397,4 +410,149 @@ fn case_19_arb_2_weights_are_kept() {
     }
     let counts = (whole, ran_out, paused, fresh);
     assert!(whole >= 3 && ran_out >= 3 && paused >= 1 && fresh >= 3, "{counts:?}");
+}
+
+/// The host writes a register of a NIC now.
+fn write(world: &mut World, nic: usize, at: u16, value: u64) {
+    let now = world.clock;
+    world.nodes[nic].host.post(now, BAR + register_offset(at), &value.to_le_bytes());
+}
+
+/// ARB-2 over a list of choices between classes 0 and 1: the class served last, whose turn by weight
+/// it is, and what is left of it.
+struct Turns {
+    last: u8,
+    turn: u8,
+    left: u64,
+}
+
+impl Turns {
+    fn serve(&mut self, choice: &Choice) -> u8 {
+        let able = |class: u8| choice.able >> class & 1 == 1;
+        let weight = |class: u8| choice.weights >> (8 * class) & 0xff;
+        self.last = match choice.sched {
+            0 => u8::from(able(1)),
+            1 if able(1 - self.last) => 1 - self.last,
+            1 => self.last,
+            _ => {
+                self.left = self.left.min(weight(self.turn));
+                if !able(self.turn) || self.left == 0 {
+                    self.turn = if able(1 - self.turn) { 1 - self.turn } else { self.turn };
+                    self.left = weight(self.turn);
+                }
+                self.left -= 1;
+                self.turn
+            }
+        };
+        self.last
+    }
+}
+
+/// ARB-2: discipline and weights change every 97 clocks while both classes have frames: each choice
+/// is that of the setting then, turns and what is left of a weight are kept, and all arrives whole.
+#[test]
+fn arb_2_disciplines_and_weights_change_under_traffic() {
+    let cycle = [(0, 0x0501), (1, 0x0501), (2, 0x0501), (2, 0x0302)];
+    let seen = choices("StrictPriority", &HOLDS, |world| {
+        let since = world.clock.saturating_sub(world.boot);
+        if since > 0 && since < 20_000 && since.is_multiple_of(97) {
+            let (sched, weights) = cycle[(since / 97) as usize % 4];
+            let flags = u64::from(world.nodes[0].nic.b.csr.flags) & !0x30;
+            write(world, 0, index::FLAGS, flags | u64::from(sched) << 4);
+            write(world, 0, index::WEIGHTS, weights);
+        }
+    });
+    let mut turns = Turns { last: 1, turn: 1, left: u64::MAX };
+    let mut between = [0; 4];
+    for (n, choice) in seen.iter().enumerate() {
+        assert_eq!(choice.taken, 1 << turns.serve(choice), "choice {n}");
+        let which = cycle.iter().position(|c| *c == (choice.sched, choice.weights));
+        if let Some(which) = which.filter(|_| choice.able == 3) {
+            between[which] += 1;
+        }
+    }
+    assert!(between.iter().all(|n| *n >= 10), "choices between both: {between:?}");
+}
+
+/// PFC-1, PFC-3, BUF-1: thresholds, quanta, a pool's size and the enabled classes change under
+/// traffic: each pause and each XON is that of the levels then, its frame says the quanta then, and
+/// with PFC off none goes, whatever the pool holds.
+#[test]
+fn pfc_1_pfc_3_levels_change_under_traffic() {
+    let slow = "IngressBufferManager.TotalBufferSize = \"60KB\"\nPCIe.LaneCount = 8\n\
+                PCIe.TXDataBufferSize = \"4KB\"\nIngressBufferManager.PFCEnableVector = [1]\n\
+                IngressBufferManager.PfcStaticXoffThreshold = [0.3]\n\
+                IngressBufferManager.PfcXonResumeThreshold = [0.2]\n";
+    let text = format!("limit = \"2ms\"\nbuild = \"small\"\n{PAIR}{slow}\n");
+    let settings = settings(&(text + &message("1MB", "")));
+    let writes = [
+        (6_000, index::XOFF, 30_000),
+        (6_000, index::XON, 25_000),
+        (12_000, index::QUANTA, 50_000),
+        (18_000, index::XOFF, 40_000),
+        (18_000, index::INGRESS_POOL, 50_000),
+        (24_000, index::PFC, 100 << 8),
+    ];
+    let host = |world: &mut World| {
+        let since = world.clock.saturating_sub(world.boot);
+        for (_, at, value) in writes.iter().filter(|w| w.0 == since) {
+            write(world, 1, *at, *value);
+        }
+    };
+    let (mut log, mut told, mut above) = (Log::default(), Vec::new(), 0);
+    let (mut out, mut due) = (false, (false, false));
+    let done = lockstep_with(&settings, &mut log, host, |world| {
+        let nic = &world.nodes[1].nic;
+        let (i, o) = (&nic.i.pause_send, &nic.o.pause_send);
+        let pool = level(&nic.o.csr.cfg_ingress_pool, 0);
+        assert_eq!((o.xoff & 1 == 1, o.xon & 1 == 1), due, "clock {}", world.clock);
+        out = (out || due.0) && !due.1;
+        let [xoff, xon] = [i.cfg_xoff, i.cfg_xon].map(|levels| level(&levels, 0));
+        let full = i.arr_valid && i.arr_cls == 0 && i.arr_occ >= xoff;
+        let pause = full && !out && i.cfg_pfc_enable & 1 == 1;
+        due = (pause, (out || pause) && i.rel_cls & 1 == 1 && level(&i.occ, 0) <= xon);
+        above += u32::from(full && i.cfg_pfc_enable == 0);
+        if pause {
+            told.push([xoff, xon, i.cfg_quanta.0[0] as u32 & 0xffff, pool]);
+        }
+    });
+    assert_eq!(done.world.driver.intact, 1);
+    told.dedup();
+    let wanted = [
+        [16_200, 10_800, 65_535, 54_000],
+        [30_000, 25_000, 65_535, 54_000],
+        [30_000, 25_000, 50_000, 54_000],
+        [40_000, 25_000, 50_000, 50_000],
+    ];
+    assert_eq!(told, wanted);
+    assert!(above > 0, "the pool is at Xoff with PFC off");
+    let frames = log.0.iter().filter_map(|(_, nic, event)| match event {
+        Event::Sent { bytes, .. } if *nic == 1 && bytes[12..14] == [0x88, 0x08] => {
+            Some(u16::from_be_bytes([bytes[18], bytes[19]]))
+        }
+        _ => None,
+    });
+    let mut asked: Vec<_> = frames.filter(|time| *time > 0).collect();
+    asked.dedup();
+    assert_eq!(asked, [65_535, 50_000]);
+}
+
+/// BUF-4: what is received leaves in order of arrival, whatever the ingress buffer's discipline and
+/// weights say: every port does the same in every clock. The egress buffer's make a difference.
+#[test]
+fn buf_4_the_ingress_discipline_changes_nothing() {
+    let there = message("60KB", "count = 3");
+    let back = there.replace("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\"");
+    let digest = |own: &str| {
+        let head = format!("limit = \"300us\"\n[defaults]\nMSS = 300\n{own}");
+        finished(&scenario(&head, &(there.clone() + &back)), Mode::Lockstep).digest
+    };
+    let of = |side: &str, kind: &str| {
+        let vector = format!("{side}BufferManager.WRRQueueWeights = [9, 1]\n");
+        digest(&format!("{side}BufferManager.QueueSchedulingType = \"{kind}\"\n{vector}"))
+    };
+    let plain = digest("");
+    assert_eq!(of("Ingress", "RoundRobin"), plain);
+    assert_eq!(of("Ingress", "WeightedRoundRobin"), plain);
+    assert_ne!(of("Egress", "WeightedRoundRobin"), plain);
 }

@@ -151,13 +151,20 @@ pub fn model(
 }
 
 /// The same in lockstep.
-pub fn lockstep(
+pub fn lockstep(settings: &Settings, sink: &mut impl Sink, look: impl FnMut(&World)) -> Checked {
+    lockstep_with(settings, sink, |_| (), look)
+}
+
+/// The same with a hand of the host's in it: `host` comes before each clock.
+pub fn lockstep_with(
     settings: &Settings,
     sink: &mut impl Sink,
+    mut host: impl FnMut(&mut World),
     mut look: impl FnMut(&World),
 ) -> Checked {
     let mut checked = Checked::new(World::new(settings), &built(settings)).expect("set up");
     while !(checked.world.clock.is_multiple_of(64) && checked.world.finished()) {
+        host(&mut checked.world);
         let world = &checked.world;
         assert!(world.clock < settings.limit, "the limit came first: {:?}", world.waits());
         match checked.step_with(sink, &mut look) {

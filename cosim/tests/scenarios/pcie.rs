@@ -10,6 +10,7 @@ use cosim::record::Recorder;
 use cosim::run::Run;
 use cosim::settings::Settings;
 use cosim::world::World;
+use rtl_model::types::Why;
 
 use crate::common::{agrees, lockstep, message, scenario, settings};
 
@@ -266,8 +267,8 @@ fn fault(kind: &str, count: u64) -> String {
     format!("[[fault]]\nnic = \"a\"\nkind = \"{kind}\"\ncount = {count}\n")
 }
 
-/// Case 10, PCI-8: each kind of bad answer is counted by its reason, frees its tag, fails its segment, and
-/// other traffic goes on: `b`'s messages arrive whole, and those of `a` that were read.
+/// Case 10, PCI-8: each kind of bad answer is counted by its reason, frees its tag, fails its segment, puts
+/// its QP in error, and other traffic goes on: `b`'s messages arrive whole, and those of `a` that were read.
 #[test]
 fn pci_8_bad_answers_are_counted_and_the_engine_goes_on() {
     for (kind, reason, fails) in [
@@ -305,6 +306,8 @@ fn pci_8_bad_answers_are_counted_and_the_engine_goes_on() {
         let done = |m: &&cosim::driver::MessageState| m.done.iter().all(Option::is_some);
         let messages = &checked.world.driver.messages;
         assert_eq!(messages.iter().filter(done).count(), 12 + usize::from(!fails), "{kind}");
+        let why: Vec<_> = messages.iter().filter_map(|m| m.why).collect();
+        assert_eq!(why, [Why::Read].repeat(usize::from(fails)), "{kind}: the QP is in error");
         assert_eq!(checked.world.driver.corrupted.len(), 0, "{kind}");
     }
 }

@@ -160,6 +160,40 @@ fn pools_are_recorded_where_both_say_so() {
     }
 }
 
+/// Section 15: the series is every change of every pool, in its clock, no sample of them: what the
+/// registers hold, looked at in each clock from 1 on, the first that is recorded.
+#[test]
+fn the_series_is_every_change_of_a_pool() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = text("EnableNetworkBufferSeries = true", "EnableBufferStats = true");
+    let settings = settings(&text);
+    let mut recorder = Recorder::new(&World::new(&settings), Some(folder.path())).expect("made");
+    let mut held: BTreeMap<(String, String), Vec<(u64, u64)>> = BTreeMap::new();
+    let checked = lockstep(&settings, &mut recorder, |world| {
+        for (node, own) in world.nodes.iter().zip(&world.settings.nics) {
+            let (rx, tx) = (&node.nic.b.ingress_pool.occ, &node.nic.b.egress_arbiter.occ);
+            for (side, class, occ) in
+                [("RX", 0, rx[0]), ("RX", 1, rx[1]), ("TX", 0, tx[0]), ("TX", 1, tx[1])]
+            {
+                let name = (own.name.clone(), format!("{side}_TC{class}_BUFFER"));
+                let changes = held.entry(name).or_default();
+                let changed = changes.last().is_none_or(|last| last.1 != u64::from(occ));
+                if changed && world.clock > 0 {
+                    changes.push((world.clock, occ.into()));
+                }
+            }
+        }
+    });
+    recorder.finish(&checked.world, &()).expect("written");
+    let mut told: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for row in table(folder.path(), "net-buff-series") {
+        let change = (number(&row, "time_ns"), number(&row, "occupancy_B"));
+        told.entry((row["nic"].clone(), row["buffer"].clone())).or_default().push(change);
+    }
+    assert_eq!(told, held);
+    assert!(held.len() == 8 && held.values().all(|changes| changes.len() > 4), "{held:?}");
+}
+
 /// BUF-1: rows for each class with an entry, in each buffer by itself; of a class that pauses too.
 #[test]
 fn buf_1_every_class_with_an_entry_has_rows() {
