@@ -65,6 +65,35 @@ fn open_close_open() -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// Section 16, QP-5: a close ends before a post of the same clock opens: with the table full, the post
+/// finds the slot that the close has freed, in its next generation.
+#[test]
+fn section_16_a_close_ends_before_a_post() -> Result<(), Mismatch> {
+    let mut bench = Bench::new(&Sizes { qps: 2, ..Sizes::SMALL }, 2);
+    let mut i = Inputs { open_ready: true, cfg_groups: true, qp_op: OPEN, ..Inputs::default() };
+    let mut told = Vec::new();
+    for clock in 0..60 {
+        if clock % 20 == 0 {
+            i.qp_valid = true;
+        }
+        if clock == 40 {
+            (i.end_valid, i.end_qp, i.end_close, i.end_free) = (true, 1, true, true);
+        }
+        let out = bench.clock(&i)?;
+        i.qp_valid &= !out.qp_ready;
+        if i.end_valid && out.end_ready {
+            i.end_valid = false;
+            told.push(("closed", true, 1));
+        }
+        if out.qp_rsp_valid {
+            told.push(("opened", out.qp_rsp_ok, out.qp_rsp_qpn.0));
+        }
+    }
+    let opened = |qpn| ("opened", true, qpn);
+    assert_eq!(told, [opened(0x100), opened(0x101), ("closed", true, 1), opened(0x201)]);
+    Ok(())
+}
+
 /// QP-4: the number of a message is 16 bits wide and goes on at 0, and a QP that has completed as
 /// many as were posted closes, whatever the two counts have wrapped to.
 #[test]

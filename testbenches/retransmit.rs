@@ -729,6 +729,12 @@ impl Bench {
             self.age();
         }
         self.offer();
+        self.step()
+    }
+
+    /// A clock with the requests as they are.
+    fn step(&mut self) -> Result<(), Mismatch> {
+        let now = self.dut.pair.clocks();
         self.partners(now);
         let starts = self.timers(now);
         let regs = self.dut.pair.regs();
@@ -785,6 +791,92 @@ impl Bench {
         }
         Ok(())
     }
+}
+
+/// What the block may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ask {
+    /// The packet of this PSN is acknowledged.
+    Retire(u16),
+    /// A gap shows that the packet of this PSN is lost.
+    Lose(u16),
+    /// The timer of the packet of this PSN expires.
+    Expire(u16),
+    /// A turn of its QP.
+    Turn,
+}
+
+impl Bench {
+    /// Packets of QP 0 whose timers run, each in the slot of its PSN; every partner is ready.
+    fn with_packets(packets: u16) -> Result<Self, Mismatch> {
+        let mut bench = Self::new(CASES[0], Sizes::SMALL, 16);
+        let i = &mut bench.i;
+        (i.look_ready, i.map_ready, i.end_take) = (true, true, true);
+        (i.loss_ready, i.wait_ready, i.fail_ready, i.again_ready) = (true, true, true, true);
+        for slot in 0..packets {
+            let rec = Record { psn: Psn(slot.into()), ..PACKET.rec };
+            bench.packets.push(Packet { slot, rec, ..PACKET });
+            (bench.i.sent_valid, bench.i.sent_slot) = (true, slot);
+            bench.step()?;
+        }
+        bench.i.sent_valid = false;
+        for _ in 0..4 {
+            bench.step()?;
+        }
+        Ok(bench)
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        let i = &mut self.i;
+        match ask {
+            Ask::Retire(psn) => (i.retire_valid, i.retire_psn) = (true, Psn(psn.into())),
+            Ask::Lose(psn) => (i.lose_valid, i.lose_psn) = (true, Psn(psn.into())),
+            Ask::Expire(slot) => (i.exp_valid, i.exp_slot, i.exp_gen) = (true, slot, 1),
+            Ask::Turn => i.ask_valid = true,
+        }
+    }
+
+    fn is_taken(&self, ask: Ask) -> bool {
+        !match ask {
+            Ask::Retire(_) => self.i.retire_valid,
+            Ask::Lose(_) => self.i.lose_valid,
+            Ask::Expire(_) => self.i.exp_valid,
+            Ask::Turn => self.i.ask_valid,
+        }
+    }
+}
+
+/// Section 16: an acknowledgement goes before a gap, a gap before an expiry, an expiry before a
+/// turn, all asked for in one clock. So a packet that is acknowledged or found lost in the clock of
+/// its expiry draws no timeout, and the turn finds what either has queued.
+#[test]
+fn section_16_acknowledgement_gap_expiry_turn() -> Result<(), Mismatch> {
+    use Ask::{Expire, Lose, Retire, Turn};
+    let rows: [(&[Ask], [u64; 4]); 5] = [
+        (&[Retire(0), Lose(1), Expire(0), Turn], [1, 0, 1, 1]),
+        (&[Retire(0), Lose(0)], [0, 0, 0, 0]),
+        (&[Retire(0), Expire(0), Turn], [0, 0, 1, 0]),
+        (&[Lose(1), Expire(1), Turn], [1, 0, 1, 1]),
+        (&[Expire(1), Turn], [0, 1, 0, 1]),
+    ];
+    for (asks, met) in rows {
+        let mut bench = Bench::with_packets(2)?;
+        asks.iter().for_each(|ask| bench.ask(*ask));
+        let mut left = asks.to_vec();
+        for _ in 0..100 {
+            bench.i.end_valid = bench.offer.is_some();
+            bench.step()?;
+            if left.iter().any(|ask| bench.is_taken(*ask)) {
+                let first = left.remove(0);
+                assert!(bench.is_taken(first), "{asks:?}: {first:?} is not first");
+                assert!(!left.iter().any(|ask| bench.is_taken(*ask)), "{asks:?}: two at once");
+            }
+        }
+        assert!(left.is_empty(), "{asks:?}: {left:?} not taken");
+        let seen = bench.seen;
+        assert_eq!([seen.gaps, seen.timeouts, seen.stale, seen.taken], met, "{asks:?}");
+    }
+    Ok(())
 }
 
 const CASES: [Case; 5] = [

@@ -877,7 +877,8 @@ fn a_sack_every_n_packets() -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// SACK-2, MSN-8: received bytes count units of 256, rounded up, modulo 2^24; so do messages.
+/// SACK-2, MSN-8: received bytes count units of 256, rounded up, modulo 2^24; so do messages; what
+/// comes out of order counts modulo 2^15.
 #[test]
 fn counters_wrap() -> Result<(), Mismatch> {
     let mut bench = Bench::swept(&Sizes::SMALL, 6)?;
@@ -888,9 +889,9 @@ fn counters_wrap() -> Result<(), Mismatch> {
     // 2^32 bytes are 2^24 units.
     let start = (1_u64 << 32) - 360;
     let side = *bench.rctx.peek(0);
-    bench.rctx.poke(0, Side { rcvd: start as u32, msn: 0xff_fffe, ..side });
+    bench.rctx.poke(0, Side { rcvd: start as u32, msn: 0xff_fffe, ooo: 0x7fff, ..side });
     let c = bench.receiver.open.get_mut(&own.0).expect("open");
-    (c.bytes, c.messages) = (start, 0xff_fffe);
+    (c.bytes, c.messages, c.ooo) = (start, 0xff_fffe, 0x7fff);
     let mut reports = Vec::new();
     for psn in 0..5 {
         let whole = Parsed { last: true, ..data(0, sender, psn, 0) };
@@ -901,7 +902,10 @@ fn counters_wrap() -> Result<(), Mismatch> {
     let expected = [(0xff_ffff, 0xff_ffff), (0, 0), (0, 1), (0, 2), (0, 3)];
     assert_eq!(reports, expected);
     let one = bench.packet(&i, Parsed { rtx: true, ..data(0, sender, 5, 1) })?;
-    assert_eq!(one.answer.expect("retransmit flag").rcvd, 1, "1 byte is a unit");
+    let one = one.answer.expect("retransmit flag");
+    assert_eq!((one.rcvd, one.ooo), (1, 0x7fff), "1 byte is a unit");
+    let ahead = bench.packet(&i, Parsed { rtx: true, ..data(0, sender, 7, 1) })?;
+    assert_eq!(ahead.answer.expect("retransmit flag").ooo, 0, "2^15 events are 0");
     Ok(())
 }
 

@@ -154,3 +154,36 @@ fn pth_1_without_a_usable_value_the_longest_bad_is_used() {
     assert!(meanwhile.len() > 100, "{} packets", meanwhile.len());
     assert!(meanwhile.iter().all(|port| *port == first), "{first}: {meanwhile:?}");
 }
+
+/// PTH-1: what is known of a destination's values outlives its QPs and their group, and is one whatever
+/// `QPGroupsEnabled` is: a value that has fallen is left out of a message whose QP is opened after all
+/// have closed, and the numbering of ports goes on where it was.
+#[test]
+fn pth_1_a_destinations_values_outlive_its_groups() {
+    for groups in [true, false] {
+        let head = format!(
+            "limit = \"300us\"\n[defaults]\nInitialAckTimeout = \"20us\"\n\
+             SACKLossMinRetxPkts = 1024\nQPGroupsEnabled = {groups}\n"
+        );
+        let rules = "[[switch]]\naction = \"drop\"\nkind = \"data\"\npsn = 3\nuntil = \"40us\"\n\
+                     [[switch]]\naction = \"drop\"\nkind = \"probe\"\n";
+        let text = message("40KB", "") + &message("1MB", "at = \"60us\"") + rules;
+        let mut log = Log::default();
+        lockstep(&settings(&scenario(&head, &text)), &mut log, |_| {});
+        let posts = |e: &&(u64, usize, Event)| matches!(e.2, Event::Posted { .. });
+        let second = log.0.iter().filter(posts).nth(1).expect("two messages").0;
+        let closes = |e: &&(u64, usize, Event)| matches!(e.2, Event::QpClosed { .. });
+        let closed: Vec<u64> = log.0.iter().filter(closes).map(|e| e.0).collect();
+        assert!(closed[..2].iter().all(|at| *at < second), "both sides: {closed:?}, {second}");
+        let [(fell, bad)] = turns(&log, true)[..] else { panic!("{:?}", turns(&log, true)) };
+        assert!(fell < second && turns(&log, false).is_empty(), "{bad} stays bad");
+        let drawn = drawn(&log);
+        let first = drawn.iter().position(|(at, _)| *at > second).expect("it is sent");
+        assert!(drawn.len() - first > 128, "{} packets", drawn.len() - first);
+        let after = |port: u16| 256 + (port - 256 + 1) % 128;
+        for pair in drawn[first - 1..].windows(2) {
+            let next = after(pair[0].1);
+            assert_eq!(pair[1].1, if next == bad { after(next) } else { next }, "{groups}");
+        }
+    }
+}
