@@ -861,7 +861,9 @@ fn section_16_acknowledgement_gap_expiry_turn() -> Result<(), Mismatch> {
     ];
     for (asks, met) in rows {
         let mut bench = Bench::with_packets(2)?;
-        asks.iter().for_each(|ask| bench.ask(*ask));
+        for ask in asks {
+            bench.ask(*ask);
+        }
         let mut left = asks.to_vec();
         for _ in 0..100 {
             bench.i.end_valid = bench.offer.is_some();

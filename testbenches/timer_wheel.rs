@@ -495,13 +495,15 @@ fn against_the_crate(
         let draw = rng.below(1_000);
         let tick = clock % clocks_per_tick == 0;
         let mut i = Inputs { tick, exp_ready: draw >= 100, ..Inputs::default() };
-        if draw % 50 < 2 {
+        // As many a tick, however long that is.
+        let acts = clocks_per_tick == 16 || rng.below(clocks_per_tick) < 16;
+        if acts && draw % 50 < 2 {
             (i.arm_valid, i.arm_slot) = (true, rng.below(u64::from(sizes.slots)) as u16);
             i.arm_gen = (other.slots[usize::from(i.arm_slot)].0 + 1) as u8;
             i.arm_start = dut.regs().now + 1;
             i.arm_span = span(&mut rng, 8, 100_000).min(1 << 24);
         }
-        if draw % 50 == 1 || draw % 50 == 2 {
+        if acts && (draw % 50 == 1 || draw % 50 == 2) {
             (i.cancel_valid, i.cancel_slot) = (true, rng.below(u64::from(sizes.slots)) as u16);
         }
         let o = dut.clock(&mut i)?;

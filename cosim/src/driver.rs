@@ -41,7 +41,7 @@ pub struct MessageState {
     pub posted: Option<u64>,
     /// QP number at the sender, once known.
     pub qpn: Option<Qpn>,
-    /// Messages of the QP before it, once its SEND_COMPLETE has come.
+    /// Messages of the QP before it, once its `SEND_COMPLETE` has come.
     pub msn: Option<u16>,
     /// Clocks in which the completion entries had arrived: send, WQE, receive.
     pub done: [Option<u64>; 3],

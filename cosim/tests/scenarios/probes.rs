@@ -173,8 +173,8 @@ fn pth_1_a_destinations_values_outlive_its_groups() {
         let posts = |e: &&(u64, usize, Event)| matches!(e.2, Event::Posted { .. });
         let second = log.0.iter().filter(posts).nth(1).expect("two messages").0;
         let closes = |e: &&(u64, usize, Event)| matches!(e.2, Event::QpClosed { .. });
-        let closed: Vec<u64> = log.0.iter().filter(closes).map(|e| e.0).collect();
-        assert!(closed[..2].iter().all(|at| *at < second), "both sides: {closed:?}, {second}");
+        let ends: Vec<u64> = log.0.iter().filter(closes).map(|e| e.0).collect();
+        assert!(ends[..2].iter().all(|at| *at < second), "both sides: {ends:?}, {second}");
         let [(fell, bad)] = turns(&log, true)[..] else { panic!("{:?}", turns(&log, true)) };
         assert!(fell < second && turns(&log, false).is_empty(), "{bad} stays bad");
         let drawn = drawn(&log);

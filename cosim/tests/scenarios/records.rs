@@ -177,8 +177,8 @@ fn the_series_is_every_change_of_a_pool() {
             {
                 let name = (own.name.clone(), format!("{side}_TC{class}_BUFFER"));
                 let changes = held.entry(name).or_default();
-                let changed = changes.last().is_none_or(|last| last.1 != u64::from(occ));
-                if changed && world.clock > 0 {
+                let moved = changes.last().is_none_or(|last| last.1 != u64::from(occ));
+                if moved && world.clock > 0 {
                     changes.push((world.clock, occ.into()));
                 }
             }

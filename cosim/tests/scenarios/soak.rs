@@ -140,7 +140,7 @@ fn not_due(entries: &[(Cqe, u16)]) -> u64 {
     driver.stray_entries
 }
 
-/// CPL-1: of each message exactly one SEND_COMPLETE, WQE_COMPLETE and RECV_COMPLETE is due.
+/// CPL-1: of each message exactly one `SEND_COMPLETE`, `WQE_COMPLETE` and `RECV_COMPLETE` is due.
 #[test]
 fn cpl_1_each_completion_is_due_once() {
     use Cqe::{Recv, Send, Wqe};
