@@ -134,8 +134,8 @@ pub struct HostCounts {
     pub stray_writes: u64,
     /// TLPs that are neither a read nor a write.
     pub unknown: u64,
-    /// Reads answered wrongly, late or never, on request.
-    pub spoiled: u64,
+    /// Reads answered wrongly, late or never, on request, by `Spoil::kind`.
+    pub spoiled: [u64; 8],
     /// What the NIC has sent.
     pub from_nic: LinkCounts,
 }
@@ -342,7 +342,7 @@ impl Host {
             return;
         };
         self.spoils.pop_front();
-        self.counts.spoiled += 1;
+        self.counts.spoiled[spoil.kind()] += 1;
         let spoiled = read.spoiled(right, spoil, &mut self.rng);
         match spoil {
             Spoil::Lost => {

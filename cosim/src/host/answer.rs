@@ -29,6 +29,26 @@ pub enum Spoil {
     Lost,
 }
 
+impl Spoil {
+    /// The kinds' names.
+    pub const NAMES: [&str; 8] =
+        ["status", "poisoned", "short", "long", "count", "twice", "late", "lost"];
+
+    /// The place of its kind among the names.
+    pub fn kind(self) -> usize {
+        match self {
+            Self::Status(_) => 0,
+            Self::Poisoned => 1,
+            Self::Short => 2,
+            Self::Long => 3,
+            Self::Count => 4,
+            Self::Twice => 5,
+            Self::Late(_) => 6,
+            Self::Lost => 7,
+        }
+    }
+}
+
 /// A read request as it came.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Read {

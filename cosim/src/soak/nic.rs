@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::check::{CheckError, RtlChoice};
 use crate::diagnose::headline;
+use crate::host::Spoil;
 use crate::record::{NicCounts, Recorder};
 use crate::run::{Mode, Outcome, run};
 use crate::scenario::Source;
@@ -184,10 +185,12 @@ fn pcie(happened: &mut BTreeMap<String, u64>, node: &Node) {
         waited.host_transmit,
         waited.host_receive,
         (counts.reads + counts.stray_reads) / tags,
-        counts.spoiled,
     ];
     for (name, n) in PCIE.iter().zip(counted) {
         *happened.entry((*name).into()).or_default() += n;
+    }
+    for (name, n) in Spoil::NAMES.iter().zip(counts.spoiled).filter(|s| s.1 > 0) {
+        *happened.entry(format!("wrong answer {name}")).or_default() += n;
     }
 }
 

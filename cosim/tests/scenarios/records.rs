@@ -274,6 +274,34 @@ fn the_monitor_has_the_origin_of_a_retransmission() {
     }
 }
 
+/// NAK-1, RX-4: a receiver that takes four packets ahead answers the others with PSN_OOR_WINDOW. As
+/// many stand in every record, at either end.
+#[test]
+fn nak_1_psn_oor_window_is_in_every_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let nics = "[[nic]]\nname = \"a\"\naddress = \"10.0.0.1\"\nEnableMonitor = true\n\
+        [[nic]]\nname = \"b\"\naddress = \"10.0.0.2\"\nEnableMonitor = true\nMaxPSNRange = 4\n";
+    let drops = "[[switch]]\naction = \"drop\"\nkind = \"data\"\nprobability = 0.2\n";
+    let head = "limit = \"20ms\"\nbuild = \"small\"\n[defaults]\nInitialAckTimeout = \"20us\"\n";
+    left(&format!("{head}{nics}{}{drops}", message("40000B", "count = 4")), folder.path());
+    let transport = table(folder.path(), "mrc-transport-stats");
+    let of = |nic: &str, column: &str| {
+        number(transport.iter().rev().find(|r| r["nic"] == nic).expect("a row"), column)
+    };
+    let monitor = table(folder.path(), "mrc-monitor");
+    let rows = |nic: &str, column: &str, value: &str| {
+        monitor.iter().filter(|r| r["nic"] == nic && r[column] == value).count() as u64
+    };
+    let sent = of("b", "total_nack_tx");
+    assert!(sent > 20, "{sent}");
+    assert_eq!(of("b", "total_dropped"), sent);
+    assert_eq!(of("a", "total_nack_rx"), sent);
+    assert_eq!(rows("a", "nack_code", "PSN_OOR_WINDOW"), sent);
+    let again = of("a", "total_nack_psn_oor_window");
+    assert!(again > 20 && again <= sent, "{again} of {sent}");
+    assert_eq!(rows("a", "rtx_origin", "nack_psn_oor_window"), again);
+}
+
 /// PCI-3: transfers, bytes and busy time of both directions of the link.
 #[test]
 fn pci_3_the_link_is_counted() {

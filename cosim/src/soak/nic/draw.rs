@@ -32,7 +32,7 @@ const DRAIN: u64 = 3_000_000;
 pub struct Drawn {
     /// The text of its file.
     pub text: String,
-    /// It ends by itself: no host stops, and no frame is forged that keeps a slot.
+    /// It ends by itself: no host stops or loses a read, and no frame is forged that keeps a slot.
     pub ends: bool,
 }
 
@@ -70,7 +70,9 @@ pub fn scenario(seed: u64, scope: &Scope) -> Drawn {
         Aim::Flood => text.push_str(FLOOD),
         Aim::Window => window(&mut text, psns(scope)),
     }
-    let ends = stops.is_none() && !blocks;
+    let loses = link::loses(seed, scope.clocks);
+    text.push_str(loses.as_deref().unwrap_or_default());
+    let ends = stops.is_none() && loses.is_none() && !blocks;
     // Boot comes before the clocks that count.
     let boot = if scope.default_build { 17_000 } else { 2_000 };
     // Thousands of reads take their time on a slow link.

@@ -23,6 +23,16 @@ pub fn stops(seed: u64, clocks: u64) -> Option<u64> {
     rng.percent(3).then(|| rng.below(clocks))
 }
 
+/// A read of the first NIC that is never answered, in three of a hundred scenarios, which then has no
+/// end.
+pub fn loses(seed: u64, clocks: u64) -> Option<String> {
+    let rng = &mut Rng::new(seed, "soak loses");
+    let at = rng.below(clocks);
+    let fault =
+        format!("[[fault]]\nnic = \"a\"\nkind = \"lost-completion\"\ncount = 1\nat = \"{at}ns\"\n");
+    rng.percent(3).then_some(fault)
+}
+
 /// Both ends of a NIC's link; `slow` draws the rate of its lanes.
 pub fn link(text: &mut String, rng: &mut Rng, slow: &mut Rng, stops: Option<u64>) {
     let _ = writeln!(text, "[nic.PCIe]\nLaneBps = \"{}bps\"", lane(slow));

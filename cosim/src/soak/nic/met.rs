@@ -5,12 +5,23 @@ use std::collections::BTreeMap;
 use rtl_model::ack_take;
 use rtl_model::nic::Nic;
 use rtl_model::retransmit::{Job, State};
+use rtl_model::sack_bitmap::Op;
+
+use crate::made::{self, Made};
+use crate::switch::frame::Kind;
 
 /// What the report lists even if it never happened.
-pub const NAMES: [&str; 3] = ["PSN window shut", "congestion window shut", "control queue full"];
+pub const NAMES: [&str; 4] =
+    ["PSN window shut", "congestion window shut", "control queue full", "PSN ring wraps"];
 /// The same where data may be lost.
-pub const LOSSES: [&str; 4] =
-    ["recovery begins", "stale timer", "whole PSN window shut", "gap of more than 512"];
+pub const LOSSES: [&str; 6] = [
+    "recovery begins",
+    "stale timer",
+    "whole PSN window shut",
+    "gap of more than 512",
+    "SACK walk wraps",
+    "window at its floor",
+];
 
 /// What one NIC met.
 pub struct Met {
@@ -33,6 +44,7 @@ impl Met {
     pub fn look(&mut self, nic: &Nic) {
         self.windows(nic);
         self.queue(nic);
+        self.wraps(nic);
         let again = &nic.b.retransmit;
         let stale = again.state == State::Act && again.job == Job::Expire && !again.hit;
         self.met("stale timer", stale);
@@ -61,6 +73,19 @@ impl Met {
             take.state == ack_take::State::Lost && take.gap && nic.i.ack_take.cfg_loss >= 512;
         self.met("gap of more than 512", lost && !self.lost);
         self.lost = lost;
+    }
+
+    /// PSNs in their ring, SACKs back to their first block (SACK-3), a window that shrinks no more.
+    fn wraps(&mut self, nic: &Nic) {
+        let last = |made: Made| made.kind == Kind::Data && made.psn % self.psns == self.psns - 1;
+        self.met("PSN ring wraps", made::data(nic).is_some_and(last));
+        let (track, i) = (&nic.b.rx_track, &nic.i.rx_track);
+        let reports = i.map_rsp_valid && matches!(track.map_op, Op::Report | Op::Hold);
+        let back = i.map_rsp_psn.ahead_of(track.side.walk) < 0;
+        self.met("SACK walk wraps", reports && back);
+        let (i, o) = (&nic.i.window, &nic.o.window);
+        let shrinks = o.win_we && nic.b.window.shrink;
+        self.met("window at its floor", shrinks && o.win_wdata.cwnd == u32::from(i.cfg_unit));
     }
 
     fn queue(&mut self, nic: &Nic) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ledger, met};
+use crate::host::Spoil;
 
 /// Drops (RX-1, RX-2 …), refusals, deeds.
 const DROPS: [&str; 14] = [
@@ -82,14 +83,13 @@ const RECOVERY: [&str; 19] = [
     "drop QpFull",
 ];
 
-/// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags, wrong answers.
-pub const PCIE: [&str; 6] = [
+/// Of the PCIe link: clocks of waiting for each buffer, rounds of all tags.
+pub const PCIE: [&str; 5] = [
     "PCIe wait NIC TX",
     "PCIe wait NIC RX",
     "PCIe wait host TX",
     "PCIe wait host RX",
     "PCIe tags wrap",
-    "PCIe wrong answer",
 ];
 
 /// Every name, none of which has happened yet.
@@ -100,7 +100,10 @@ pub fn listed(lossy: bool) -> BTreeMap<String, u64> {
     let losses = LOSSES.iter().map(|d| format!("switch {d}"));
     let follows =
         RECOVERY.iter().chain(&met::LOSSES).chain(&ledger::LOSSES).map(|&what| what.to_owned());
-    let links = PCIE.map(str::to_owned);
+    // One that comes twice is not drawn.
+    let wrong = Spoil::NAMES.iter().filter(|name| **name != "twice");
+    let wrong = wrong.map(|name| format!("wrong answer {name}"));
+    let links = PCIE.map(str::to_owned).into_iter().chain(wrong);
     let bad = (1..=7).map(|n| format!("bad TLP {:#04x}", 0x10 | n));
     let failed = (2..=7).map(|n| format!("failed read {n}"));
     let joined = [2, 3, 4].map(|n| format!("run of {n} NICs"));
