@@ -274,8 +274,8 @@ fn the_monitor_has_the_origin_of_a_retransmission() {
     }
 }
 
-/// NAK-1, RX-4: a receiver that takes four packets ahead answers the others with PSN_OOR_WINDOW. As
-/// many stand in every record, at either end.
+/// NAK-1, RX-4: a receiver that takes four packets ahead answers the others with `PSN_OOR_WINDOW`.
+/// As many stand in every record, at either end.
 #[test]
 fn nak_1_psn_oor_window_is_in_every_record() {
     let folder = tempfile::tempdir().expect("a folder");
