@@ -1,4 +1,5 @@
-//! After a mismatch or a failed assertion: runs the window around it again, prints what led there, writes the waves.
+//! After a mismatch or a failed assertion: runs the window around it again, prints what led there,
+//! writes the waves.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -234,15 +234,23 @@ fn buf_1_eight_classes_in_both_buffers() {
     assert_eq!(found, wanted);
 }
 
+/// Two NICs, b with a small pool behind half of its lanes: it pauses from 0.3 of the pool on, and
+/// resumes at this share of it.
+fn slow_receiver(limit: &str, xon: &str) -> String {
+    format!(
+        "limit = \"{limit}\"\nbuild = \"small\"\n{PAIR}\
+         IngressBufferManager.TotalBufferSize = \"60KB\"\nPCIe.LaneCount = 8\n\
+         PCIe.TXDataBufferSize = \"4KB\"\nIngressBufferManager.PFCEnableVector = [1]\n\
+         IngressBufferManager.PfcStaticXoffThreshold = [0.3]\n\
+         IngressBufferManager.PfcXonResumeThreshold = [{xon}]\n\n"
+    )
+}
+
 /// PFC-3: with Xon at or above Xoff a pause is followed by an XON with the next release, and the next
 /// arrival at Xoff pauses again.
 #[test]
 fn pfc_3_xon_above_xoff_resumes_with_the_next_release() {
-    let slow = "IngressBufferManager.TotalBufferSize = \"60KB\"\nPCIe.LaneCount = 8\n\
-                PCIe.TXDataBufferSize = \"4KB\"\nIngressBufferManager.PFCEnableVector = [1]\n\
-                IngressBufferManager.PfcStaticXoffThreshold = [0.3]\n\
-                IngressBufferManager.PfcXonResumeThreshold = [1]\n";
-    let text = format!("limit = \"200us\"\nbuild = \"small\"\n{PAIR}{slow}\n");
+    let text = slow_receiver("200us", "1");
     let (mut out, mut xons, mut released) = (false, 0, false);
     let settings = settings(&(text + &message("400KB", "")));
     let done = lockstep(&settings, &mut Log::default(), |world| {
@@ -479,11 +487,7 @@ fn arb_2_disciplines_and_weights_change_under_traffic() {
 /// with PFC off none goes, whatever the pool holds.
 #[test]
 fn pfc_1_pfc_3_levels_change_under_traffic() {
-    let slow = "IngressBufferManager.TotalBufferSize = \"60KB\"\nPCIe.LaneCount = 8\n\
-                PCIe.TXDataBufferSize = \"4KB\"\nIngressBufferManager.PFCEnableVector = [1]\n\
-                IngressBufferManager.PfcStaticXoffThreshold = [0.3]\n\
-                IngressBufferManager.PfcXonResumeThreshold = [0.2]\n";
-    let text = format!("limit = \"2ms\"\nbuild = \"small\"\n{PAIR}{slow}\n");
+    let text = slow_receiver("2ms", "0.2");
     let settings = settings(&(text + &message("1MB", "")));
     let writes = [
         (6_000, index::XOFF, 30_000),
